@@ -1,0 +1,68 @@
+//! The tables, views and functions of a job, resolved: dialect, connector, columns and options of each.
+
+use crate::connectors::api::ConnectorFactory;
+use crate::data::{LogicalType, PathStep};
+use crate::diagnostic::Span;
+use crate::sql::ast::{CreateFunction, CreateView, WatermarkSpec};
+use crate::sql::options::{Dialect, ResolvedOptions};
+use indexmap::IndexMap;
+
+/// A declared table with everything that can be known without a connection.
+#[derive(Clone)]
+pub struct TableDescriptor {
+    pub name: String,
+    pub name_span: Span,
+    pub dialect: Dialect,
+    pub connector: &'static dyn ConnectorFactory,
+    pub columns: Vec<TableColumn>,
+    pub primary_key: Vec<String>,
+    /// Declared `PERIOD FOR SYSTEM_TIME`.
+    pub is_side: bool,
+    pub watermark: Option<WatermarkSpec>,
+    /// The connector's options and the common ones ([`common`]).
+    pub options: ResolvedOptions,
+    /// None for connectors without records. `wasm` means a plugin formatter or decoder.
+    pub format: Option<TableFormat>,
+    pub span: Span,
+    /// The WITH clause, for messages about missing options.
+    pub with_span: Span,
+}
+
+#[derive(Debug, Clone)]
+pub struct TableFormat {
+    pub identifier: String,
+    /// Where it is named; None for a default.
+    pub span: Option<Span>,
+    pub options: ResolvedOptions,
+}
+
+#[derive(Debug, Clone)]
+pub struct TableColumn {
+    pub name: String,
+    pub span: Span,
+    pub kind: TableColumnKind,
+}
+
+#[derive(Debug, Clone)]
+pub enum TableColumnKind {
+    Physical {
+        logical_type: LogicalType,
+        nullable: bool,
+        path: Vec<PathStep>,
+    },
+    /// Planned against the physical columns.
+    Computed(Box<sqlparser::ast::Expr>),
+    Metadata {
+        logical_type: LogicalType,
+        key: String,
+        is_virtual: bool,
+    },
+}
+
+/// Everything that the script declares, by name (case-sensitive, as Flink).
+#[derive(Clone, Default)]
+pub struct Catalog {
+    pub tables: IndexMap<String, TableDescriptor>,
+    pub views: IndexMap<String, CreateView>,
+    pub functions: IndexMap<String, CreateFunction>,
+}

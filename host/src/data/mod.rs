@@ -1,0 +1,12 @@
+//! What travels between the parts: logical types, batches with row kinds, where rows came from, errors of single
+//! rows. A leaf: it names no other module but `error`.
+
+mod batch;
+mod origin;
+mod row_error;
+mod types;
+
+pub use batch::{Batch, RowKind};
+pub use origin::{Origin, RecordChunk, RecordRef, RowOrigin};
+pub use row_error::{FailurePolicy, Reason, RowError};
+pub use types::{Column, LogicalType, PathStep, TableSchema, time_unit};

@@ -1,0 +1,1 @@
+//! Tasks, channels, control flow of a running job.

@@ -1,0 +1,1 @@
+//! The plugin engine. Only this module names wasmtime.
