@@ -10,3 +10,7 @@ pub use batch::{Batch, RowKind};
 pub use origin::{Origin, RecordChunk, RecordRef, RowOrigin};
 pub use row_error::{FailurePolicy, Reason, RowError};
 pub use types::{Column, LogicalType, PathStep, TableSchema, time_unit};
+
+/// The number of a checkpoint; counts up from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub u64);

@@ -45,11 +45,13 @@ pub struct RowError {
     pub column: Option<String>,
     pub function: Option<String>,
     pub message: String,
+    /// Set by a function with an `on-error` of its own; None: as the stage's table says.
+    pub policy: Option<FailurePolicy>,
 }
 
 impl RowError {
     pub fn new(row: u32, reason: Reason, message: impl Into<String>) -> Self {
-        Self { row, reason, column: None, function: None, message: message.into() }
+        Self { row, reason, column: None, function: None, message: message.into(), policy: None }
     }
     pub fn column(mut self, column: impl Into<String>) -> Self {
         self.column = Some(column.into());

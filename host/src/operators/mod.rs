@@ -1,1 +1,15 @@
-//! Operators: what a task does to elements.
+//! Operators: what a task does to batches and control elements. A chain of operators runs in one task by direct calls.
+
+mod calc;
+mod chain;
+mod failures;
+mod lookup_join;
+mod sink;
+mod source;
+
+pub use calc::CalcOperator;
+pub use chain::{Chain, Collector, Operator, OperatorSnapshot};
+pub use failures::{DeadLetters, FailureHandler, StagePolicy, Verdict};
+pub use lookup_join::{LookupJoinOperator, LookupJoinSpec, SideTable};
+pub use sink::SinkOperator;
+pub use source::{SourceOperator, SplitQueue};

@@ -1,0 +1,154 @@
+//! Counters of a running job: per operator rows in, out and dropped by reason; per source what was read.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A counter that only grows. Relaxed: figures for people, no ordering between them is promised.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Relaxed);
+    }
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Where an operator stands, which decides what its figures mean in the summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperatorRole {
+    /// `rows_in` counts records read; read = decoded + dead + skipped.
+    Source,
+    Transform,
+    /// `rows_out` counts rows written; received = written + dead + skipped.
+    Sink,
+}
+
+/// Figures of one operator, over all its subtasks.
+#[derive(Debug)]
+pub struct OperatorMetrics {
+    pub name: String,
+    pub role: OperatorRole,
+    pub rows_in: Counter,
+    pub rows_out: Counter,
+    /// Source: records that gave rows (an exploded record counts once).
+    pub decoded: Counter,
+    pub filtered: Counter,
+    pub no_match: Counter,
+    pub dead: Counter,
+    pub skipped: Counter,
+    /// Values that a failure turned into NULL.
+    pub nulled: Counter,
+}
+
+impl OperatorMetrics {
+    pub fn new(name: impl Into<String>, role: OperatorRole) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.into(),
+            role,
+            rows_in: Counter::default(),
+            rows_out: Counter::default(),
+            decoded: Counter::default(),
+            filtered: Counter::default(),
+            no_match: Counter::default(),
+            dead: Counter::default(),
+            skipped: Counter::default(),
+            nulled: Counter::default(),
+        })
+    }
+
+    /// `12 in, 10 out, 1 filtered, 1 dead`
+    fn line(&self) -> String {
+        let (first, second) = match self.role {
+            OperatorRole::Source => ("read", "decoded"),
+            OperatorRole::Transform => ("in", "out"),
+            OperatorRole::Sink => ("received", "written"),
+        };
+        let out = if self.role == OperatorRole::Source { &self.decoded } else { &self.rows_out };
+        let mut s = format!("{} {first}, {} {second}", self.rows_in.get(), out.get());
+        if self.role == OperatorRole::Source && self.rows_out.get() != self.decoded.get() {
+            s += &format!(" into {} rows", self.rows_out.get());
+        }
+        for (counter, word) in [
+            (&self.filtered, "filtered"),
+            (&self.no_match, "without match"),
+            (&self.dead, "dead"),
+            (&self.skipped, "skipped"),
+            (&self.nulled, "values nulled"),
+        ] {
+            if counter.get() > 0 {
+                s += &format!(", {} {word}", counter.get());
+            }
+        }
+        s
+    }
+}
+
+/// Of how much of the input a reader is through.
+#[derive(Debug, Default)]
+pub struct Progress {
+    pub done: AtomicU64,
+    pub total: AtomicU64,
+}
+
+/// All figures of a job, in the order of its operators.
+#[derive(Debug, Default)]
+pub struct JobMetrics {
+    operators: Mutex<Vec<Arc<OperatorMetrics>>>,
+    readers: Mutex<Vec<Arc<Progress>>>,
+}
+
+/// Sums over the job's sources and sinks, for the progress line.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Totals {
+    pub rows_in: u64,
+    pub rows_out: u64,
+    pub dead: u64,
+    pub skipped: u64,
+    /// 0..=1, if every reader knows its size.
+    pub share_read: Option<f64>,
+}
+
+impl JobMetrics {
+    pub fn register(&self, operator: Arc<OperatorMetrics>) {
+        self.operators.lock().unwrap_or_else(PoisonError::into_inner).push(operator);
+    }
+    pub fn register_reader(&self) -> Arc<Progress> {
+        let p = Arc::new(Progress::default());
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).push(p.clone());
+        p
+    }
+    pub fn operators(&self) -> Vec<Arc<OperatorMetrics>> {
+        self.operators.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn totals(&self) -> Totals {
+        let mut t = Totals::default();
+        for o in self.operators() {
+            match o.role {
+                OperatorRole::Source => t.rows_in += o.rows_in.get(),
+                OperatorRole::Sink => t.rows_out += o.rows_out.get(),
+                OperatorRole::Transform => {}
+            }
+            t.dead += o.dead.get();
+            t.skipped += o.skipped.get();
+        }
+        let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut done, mut total) = (0, 0);
+        for r in readers.iter() {
+            done += r.done.load(Relaxed);
+            total += r.total.load(Relaxed);
+        }
+        t.share_read = (total > 0).then(|| (done as f64 / total as f64).min(1.0));
+        t
+    }
+
+    /// One line per operator, aligned.
+    pub fn summary(&self) -> String {
+        let operators = self.operators();
+        let width = operators.iter().map(|o| o.name.chars().count()).max().unwrap_or(0);
+        operators.iter().map(|o| format!("  {:width$}  {}\n", o.name, o.line())).collect()
+    }
+}

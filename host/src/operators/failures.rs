@@ -1,0 +1,201 @@
+//! What happens to a row that cannot be processed: dead letter, failure of the job, NULL or a counted drop.
+
+use crate::data::{FailurePolicy, Origin, RowError, RowOrigin};
+use crate::error::{Error, Result};
+use crate::metrics::OperatorMetrics;
+use base64::Engine as _;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Without an output for dead letters, this many are printed.
+const PRINTED_MAX: u64 = 5;
+/// A dead letter holds at most this much of its record; `message` then says how long it was.
+const RAW_BYTES_MAX: usize = 1 << 20;
+
+/// Where dead letters go.
+pub enum DeadLetters {
+    /// Counted, the first few printed on stderr.
+    Printed,
+    File(Mutex<BufWriter<File>>),
+}
+
+impl DeadLetters {
+    pub fn to_file(path: &Path) -> Result<Self> {
+        let file = File::create(path)
+            .map_err(|e| Error::external(format!("dead letters: cannot write {}: {e}", path.display())))?;
+        Ok(Self::File(Mutex::new(BufWriter::new(file))))
+    }
+}
+
+/// The failure policy of a table as one stage of the job applies it.
+#[derive(Debug, Clone)]
+pub struct StagePolicy {
+    pub table: Arc<str>,
+    pub policy: FailurePolicy,
+    /// More refused rows than this fail the job; None: no limit.
+    pub limit: Option<u64>,
+    /// Shared by all stages that refuse rows of this table.
+    refused: Arc<AtomicU64>,
+}
+
+impl StagePolicy {
+    pub fn new(table: impl Into<Arc<str>>, policy: FailurePolicy, limit: Option<u64>) -> Self {
+        Self { table: table.into(), policy, limit, refused: Arc::default() }
+    }
+}
+
+/// What becomes of the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on, with NULL where the failure was.
+    Keep,
+    Drop,
+}
+
+/// One per job; applies policies and writes dead letters.
+pub struct FailureHandler {
+    job: Arc<str>,
+    output: DeadLetters,
+    printed: AtomicU64,
+}
+
+impl FailureHandler {
+    pub fn new(job: impl Into<Arc<str>>, output: DeadLetters) -> Self {
+        Self { job: job.into(), output, printed: AtomicU64::new(0) }
+    }
+
+    /// Decides about one refused row and counts it. An `Err` ends the job.
+    pub fn refuse(
+        &self,
+        stage: &StagePolicy,
+        error: &RowError,
+        origin: RowOrigin,
+        metrics: &OperatorMetrics,
+    ) -> Result<Verdict> {
+        let policy = error.policy.unwrap_or(stage.policy);
+        match policy {
+            FailurePolicy::Fail => return Err(failure(stage, error, &origin)),
+            FailurePolicy::Null => {
+                metrics.nulled.add(1);
+                return Ok(Verdict::Keep);
+            }
+            FailurePolicy::Skip => metrics.skipped.add(1),
+            FailurePolicy::DeadLetter => {
+                metrics.dead.add(1);
+                self.write(stage, error, &origin)?;
+            }
+        }
+        let refused = stage.refused.fetch_add(1, Relaxed) + 1;
+        match stage.limit {
+            Some(limit) if refused > limit => Err(Error::data(format!(
+                "table {}: more than {limit} rows were refused; the last one: {}",
+                stage.table,
+                describe(error, &origin)
+            ))
+            .with_hint("the limit is the table's 'errorLimit' or 'on-error.limit'")),
+            _ => Ok(Verdict::Drop),
+        }
+    }
+
+    /// Applies [`Self::refuse`] to the failed rows of a batch; returns the rows to drop, ascending.
+    pub fn refuse_all(
+        &self,
+        stage: &StagePolicy,
+        errors: &[RowError],
+        origin: &Origin,
+        metrics: &OperatorMetrics,
+    ) -> Result<Vec<u32>> {
+        let mut dropped = Vec::new();
+        for e in errors {
+            // Several columns of a row may fail: the first error decides about the row.
+            if dropped.last() == Some(&e.row) {
+                continue;
+            }
+            if self.refuse(stage, e, origin.of_row(e.row as usize), metrics)? == Verdict::Drop {
+                dropped.push(e.row);
+            }
+        }
+        dropped.sort_unstable();
+        dropped.dedup();
+        Ok(dropped)
+    }
+
+    fn write(&self, stage: &StagePolicy, error: &RowError, origin: &RowOrigin) -> Result<()> {
+        match &self.output {
+            DeadLetters::Printed => {
+                let n = self.printed.fetch_add(1, Relaxed);
+                if n < PRINTED_MAX {
+                    tracing::warn!("dead letter: table {}: {}", stage.table, describe(error, origin));
+                } else if n == PRINTED_MAX {
+                    tracing::warn!("more dead letters are counted only; --dead-letters PATH keeps them");
+                }
+                Ok(())
+            }
+            DeadLetters::File(file) => {
+                let mut line = serde_json::to_vec(&self.envelope(stage, error, origin))
+                    .map_err(|e| Error::internal(format!("dead letter: {e}")))?;
+                line.push(b'\n');
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                file.write_all(&line).map_err(|e| Error::external(format!("dead letters: {e}")))
+            }
+        }
+    }
+
+    fn envelope(&self, stage: &StagePolicy, error: &RowError, origin: &RowOrigin) -> serde_json::Value {
+        let table = if origin.table.is_empty() { &stage.table } else { &origin.table };
+        let raw = origin.raw.as_ref().map(|r| {
+            base64::engine::general_purpose::STANDARD.encode(&r[..r.len().min(RAW_BYTES_MAX)])
+        });
+        let mut place = serde_json::Map::new();
+        place.insert("split".into(), json!(&*origin.split));
+        if !origin.unit.is_empty() {
+            place.insert(origin.unit.into(), json!(origin.position));
+        }
+        json!({
+            "job": &*self.job,
+            "table": &**table,
+            "origin": place,
+            "reason": error.reason.as_str(),
+            "column": error.column,
+            "function": error.function,
+            "message": error.message,
+            "raw": raw,
+        })
+    }
+
+    /// Everything written so far is in the file when this returns.
+    pub fn flush(&self) -> Result<()> {
+        match &self.output {
+            DeadLetters::Printed => Ok(()),
+            DeadLetters::File(file) => file
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .flush()
+                .map_err(|e| Error::external(format!("dead letters: {e}"))),
+        }
+    }
+}
+
+/// `flights.csv line 12: column dep_delay: 'x' is not an INT`
+fn describe(error: &RowError, origin: &RowOrigin) -> String {
+    let mut s = String::new();
+    if !origin.split.is_empty() {
+        s += &format!("{origin}: ");
+    }
+    if let Some(f) = &error.function {
+        s += &format!("function {f}: ");
+    }
+    if let Some(c) = &error.column {
+        s += &format!("column {c}: ");
+    }
+    s + &error.message
+}
+
+fn failure(stage: &StagePolicy, error: &RowError, origin: &RowOrigin) -> Error {
+    Error::data(format!("table {}: {}", stage.table, describe(error, origin)))
+        .with_hint("to go on without such records set 'on-error' = 'dead-letter' or give --dead-letters PATH")
+}
