@@ -3,13 +3,17 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A counter that only grows. Relaxed: figures for people, no ordering between them is promised.
+/// A counter. Relaxed: figures for people, no ordering between them is promised.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
     pub fn add(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
+    }
+    /// Takes back what was counted too early (rows that a sink refused at its flush).
+    pub fn sub(&self, n: u64) {
+        self.0.fetch_sub(n, Relaxed);
     }
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)

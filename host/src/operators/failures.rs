@@ -109,9 +109,11 @@ impl FailureHandler {
         origin: &Origin,
         metrics: &OperatorMetrics,
     ) -> Result<Vec<u32>> {
-        let mut dropped = Vec::new();
-        for e in errors {
-            // Several columns of a row may fail: the first error decides about the row.
+        let mut dropped: Vec<u32> = Vec::new();
+        let mut by_row: Vec<&RowError> = errors.iter().collect();
+        by_row.sort_by_key(|e| e.row);
+        for e in by_row {
+            // Several columns of a row may fail: once it is dropped, it is counted once.
             if dropped.last() == Some(&e.row) {
                 continue;
             }
@@ -119,8 +121,6 @@ impl FailureHandler {
                 dropped.push(e.row);
             }
         }
-        dropped.sort_unstable();
-        dropped.dedup();
         Ok(dropped)
     }
 

@@ -12,4 +12,4 @@ pub use chain::{Chain, Collector, Operator, OperatorSnapshot};
 pub use failures::{DeadLetters, FailureHandler, StagePolicy, Verdict};
 pub use lookup_join::{LookupJoinOperator, LookupJoinSpec, SideTable};
 pub use sink::SinkOperator;
-pub use source::{SourceOperator, SplitQueue};
+pub use source::{SourceEvent, SourceOperator, SplitQueue};

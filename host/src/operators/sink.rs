@@ -4,7 +4,7 @@ use super::calc::without_rows;
 use super::chain::{Collector, Operator, OperatorSnapshot};
 use super::failures::{FailureHandler, StagePolicy};
 use crate::connectors::api::{FailedRow, Sink, SinkWriter};
-use crate::data::{Batch, Epoch, Reason, RowError};
+use crate::data::{Batch, Epoch, FailurePolicy, Reason, RowError};
 use crate::error::{Error, Result};
 use crate::metrics::OperatorMetrics;
 use arrow::array::Array;
@@ -36,6 +36,9 @@ impl SinkOperator {
         metrics: Arc<OperatorMetrics>,
     ) -> Self {
         let name = name.into();
+        // There is no value to make NULL at a sink: the row as a whole is what failed.
+        let policy = if stage.policy == FailurePolicy::Null { FailurePolicy::Skip } else { stage.policy };
+        let stage = StagePolicy { policy, ..stage };
         Self { name, sink, subtask, not_null, writer: None, stage, failures, metrics, flushed: Instant::now() }
     }
 
@@ -53,7 +56,6 @@ impl SinkOperator {
         errors
     }
 
-    /// A sink has nothing to make NULL: `null` drops the row as `skip` does.
     fn refuse(&self, errors: &[RowError], batch: &Batch) -> Result<Vec<u32>> {
         if errors.is_empty() {
             return Ok(vec![]);
@@ -68,6 +70,7 @@ impl SinkOperator {
         }
         self.flushed = Instant::now();
         for f in failed {
+            self.metrics.rows_out.sub(1);
             self.failures.refuse(&self.stage, &f.error, f.origin, &self.metrics)?;
         }
         self.failures.flush()

@@ -1,1 +1,18 @@
-//! Statements to a job graph.
+//! Statements to a job graph: names and types resolved by DataFusion's SQL planner, lookup joins made explicit, rules
+//! applied from a list of our own, and the result cut into operators.
+
+pub mod ast_passes;
+mod build;
+mod context;
+mod errors;
+mod explain;
+mod filter_below_lookup;
+mod insert;
+mod lookup_join;
+mod names;
+mod relations;
+mod rules;
+pub mod settings;
+
+pub use build::{PlanInput, plan};
+pub use explain::explain;

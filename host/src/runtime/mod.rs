@@ -1,1 +1,11 @@
-//! Tasks, channels, control flow of a running job.
+//! Tasks, channels and the control flow of a running job. A task is an OS thread that drives a chain of operators;
+//! its I/O runs on a shared tokio runtime, so that a plugin that spins delays no other task.
+
+pub mod barrier;
+pub mod channel;
+pub mod element;
+pub mod gate;
+pub mod graph;
+pub mod job;
+mod task;
+pub mod watermark;

@@ -1,0 +1,132 @@
+//! What a name in FROM stands for: a view's query, a table with its computed columns, a lookup table at a time.
+
+use super::context::TableHandle;
+use crate::catalog::{Catalog, TableColumnKind};
+use crate::sql::ast::CreateView;
+use datafusion_common::{Column, Result, plan_err};
+use datafusion_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource};
+use sqlparser::ast::{self as sp, TableFactor, TableVersion};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Debug)]
+pub struct Relations {
+    views: HashMap<String, CreateView>,
+    /// Per table with computed columns: all columns in declared order; None is a physical one.
+    computed: HashMap<String, Vec<(String, Option<sp::Expr>)>>,
+    /// Views being expanded, so that one that reads itself is an error and not a stack overflow.
+    open: Mutex<Vec<String>>,
+}
+
+impl Relations {
+    pub fn new(catalog: &Catalog) -> Self {
+        let computed = catalog
+            .tables
+            .values()
+            .filter(|t| t.columns.iter().any(|c| matches!(c.kind, TableColumnKind::Computed(_))))
+            .map(|t| {
+                let columns = t.columns.iter().filter_map(|c| match &c.kind {
+                    TableColumnKind::Physical { .. } => Some((c.name.clone(), None)),
+                    TableColumnKind::Computed(e) => Some((c.name.clone(), Some((**e).clone()))),
+                    TableColumnKind::Metadata { .. } => None,
+                });
+                (t.name.clone(), columns.collect())
+            })
+            .collect();
+        let views = catalog.views.iter().map(|(n, v)| (n.clone(), v.clone())).collect();
+        Self { views, computed, open: Mutex::default() }
+    }
+
+    fn plan_view(
+        &self,
+        view: &CreateView,
+        alias: Option<sp::TableAlias>,
+        cx: &mut dyn RelationPlannerContext,
+    ) -> Result<RelationPlanning> {
+        let name = &view.name.value;
+        {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if open.contains(name) {
+                return plan_err!("view '{name}' reads itself");
+            }
+            open.push(name.clone());
+        }
+        let mut query = view.query.clone();
+        super::ast_passes::apply(&mut query);
+        super::names::name_columns(&mut query);
+        let columns = view
+            .columns
+            .iter()
+            .map(|c| sp::TableAliasColumnDef { name: sp::Ident::with_quote('`', &c.value), data_type: None })
+            .collect();
+        let own = sp::TableAlias { explicit: true, name: sp::Ident::with_quote('`', name), columns, at: None };
+        let planned = cx.plan(TableFactor::Derived {
+            lateral: false,
+            subquery: query,
+            alias: Some(own),
+            sample: None,
+        });
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(planned?, alias))))
+    }
+}
+
+/// Scan of the physical columns, and above it the computed ones in their declared places.
+fn with_computed(
+    scan: LogicalPlan,
+    columns: &[(String, Option<sp::Expr>)],
+    table: &str,
+    cx: &mut dyn RelationPlannerContext,
+) -> Result<LogicalPlan> {
+    let schema = scan.schema().clone();
+    let mut exprs = Vec::with_capacity(columns.len());
+    for (name, computed) in columns {
+        exprs.push(match computed {
+            None => Expr::Column(Column::new(Some(table.to_string()), name)),
+            Some(e) => {
+                let mut e = e.clone();
+                super::ast_passes::apply_to_expr(&mut e);
+                cx.sql_to_expr(e, &schema)?.alias(name)
+            }
+        });
+    }
+    LogicalPlanBuilder::from(scan).project(exprs)?.alias(datafusion_common::TableReference::bare(table))?.build()
+}
+
+impl RelationPlanner for Relations {
+    fn plan_relation(&self, rel: TableFactor, cx: &mut dyn RelationPlannerContext) -> Result<RelationPlanning> {
+        let TableFactor::Table { name, alias, version, .. } = &rel else {
+            return Ok(RelationPlanning::Original(Box::new(rel)));
+        };
+        let reference = cx.object_name_to_table_reference(name.clone())?;
+        if let Some(view) = self.views.get(reference.table()) {
+            if version.is_some() {
+                return plan_err!("'{reference}' is a view: FOR SYSTEM_TIME AS OF needs a table");
+            }
+            return self.plan_view(view, alias.clone(), cx);
+        }
+        let computed = self.computed.get(reference.table());
+        if version.is_none() && computed.is_none() {
+            return Ok(RelationPlanning::Original(Box::new(rel)));
+        }
+        let source = cx.context_provider().get_table_source(reference.clone())?;
+        let Some(handle) = source.downcast_ref::<TableHandle>() else {
+            return Ok(RelationPlanning::Original(Box::new(rel)));
+        };
+        let handle: Arc<dyn TableSource> = match version {
+            Some(TableVersion::ForSystemTimeAsOf(e)) => Arc::new(handle.as_lookup(e.clone())),
+            Some(v) => return plan_err!("table version {v} is not supported"),
+            None => source.clone(),
+        };
+        let table = datafusion_common::TableReference::bare(reference.table().to_string());
+        let mut plan = LogicalPlanBuilder::scan(table, handle, None)?.build()?;
+        if let Some(columns) = computed {
+            if version.is_some() {
+                return plan_err!("lookup table '{reference}' has computed columns: they are not supported there");
+            }
+            plan = with_computed(plan, columns, reference.table(), cx)?;
+        }
+        Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.clone()))))
+    }
+}

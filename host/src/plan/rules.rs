@@ -1,0 +1,34 @@
+//! The lists of rules, ours: each is here for a reason, and none comes with an upgrade unseen.
+
+use super::filter_below_lookup::FilterBelowLookup;
+use super::lookup_join::LookupJoinRule;
+use datafusion_common::Result;
+use datafusion_common::config::ConfigOptions;
+use datafusion_expr::LogicalPlan;
+use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext, OptimizerRule};
+use std::sync::Arc;
+
+/// Lookup joins first: the rule needs the ON clause as it is written, before coercion wraps its columns in casts.
+pub fn analyze(plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
+    Analyzer::with_rules(vec![Arc::new(LookupJoinRule), Arc::new(TypeCoercion::new())])
+        .execute_and_check(plan, options, |_, _| {})
+}
+
+/// Left out on purpose: EliminateOuterJoin and FilterNullJoinKeys (change what a stream join keeps in state),
+/// SingleDistinctToGroupBy (splits an aggregate into two stateful ones), ExtractLeafExpressions (only invents columns),
+/// the limit and empty-relation rules.
+pub fn optimize(plan: LogicalPlan) -> Result<LogicalPlan> {
+    use datafusion_optimizer::*;
+    let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
+        // COALESCE and some others must pass it, they cannot be evaluated otherwise.
+        Arc::new(simplify_expressions::SimplifyExpressions::new()),
+        Arc::new(eliminate_filter::EliminateFilter::new()),
+        Arc::new(push_down_filter::PushDownFilter::new()),
+        Arc::new(FilterBelowLookup),
+        Arc::new(common_subexpr_eliminate::CommonSubexprEliminate::new()),
+        // Column pruning: sources decode and side tables load only what is used.
+        Arc::new(optimize_projections::OptimizeProjections::new()),
+    ];
+    Optimizer::with_rules(rules).optimize(plan, &OptimizerContext::new(), |_, _| {})
+}

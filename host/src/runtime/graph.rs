@@ -1,0 +1,114 @@
+//! A job as operators and edges, ready to run. `plan` builds it from SQL; nothing here knows SQL.
+
+use crate::connectors::api::{ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use crate::data::{FailurePolicy, TableSchema};
+use crate::error::Result;
+use crate::expr::program::ProgramPlan;
+use arrow::datatypes::SchemaRef;
+use std::sync::Arc;
+
+/// Index of an operator in its graph.
+pub type OperatorId = usize;
+
+/// How rows go from one operator to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Partitioning {
+    /// Subtask i to subtask i; such operators share a task.
+    Forward,
+    /// Batches in turn to all subtasks.
+    Rebalance,
+}
+
+pub struct JobGraph {
+    pub name: String,
+    pub operators: Vec<OperatorNode>,
+}
+
+pub struct OperatorNode {
+    /// Unique in the job: `Source: flights`, `Calc[1]`.
+    pub name: String,
+    pub parallelism: usize,
+    pub input: Option<(OperatorId, Partitioning)>,
+    pub kind: OperatorKind,
+    /// Whose failure policy applies to rows that fail here.
+    pub stage: StageSpec,
+    /// One line a fact, for EXPLAIN.
+    pub details: Vec<String>,
+}
+
+/// The failure policy of a table. Stages with the same table share its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StageSpec {
+    pub table: Arc<str>,
+    pub policy: FailurePolicy,
+    pub limit: Option<u64>,
+}
+
+pub enum OperatorKind {
+    Source(TableBinding),
+    Calc(ProgramPlan),
+    LookupJoin(LookupJoinNode),
+    Sink(SinkNode),
+}
+
+pub struct LookupJoinNode {
+    pub side: TableBinding,
+    pub side_stage: StageSpec,
+    pub side_schema: SchemaRef,
+    pub side_keys: ProgramPlan,
+    pub side_bytes_max: usize,
+    pub keys: ProgramPlan,
+    pub residual: Option<ProgramPlan>,
+    pub left_outer: bool,
+    pub output: SchemaRef,
+}
+
+pub struct SinkNode {
+    pub table: TableBinding,
+    pub not_null: Vec<(usize, String)>,
+}
+
+/// A table with what reads or writes it: its connector, or a local file that stands in for it.
+#[derive(Clone)]
+pub struct TableBinding {
+    pub context: TableContext,
+    pub access: Arc<dyn TableAccess>,
+}
+
+/// Opens a table. Implemented for connectors and for stand-ins.
+pub trait TableAccess: Send + Sync {
+    /// `kafka`, `stand-in flights.jsonl`; for EXPLAIN.
+    fn describe(&self) -> String;
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>>;
+    fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>>;
+    fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>>;
+    /// False while the connector has no run time yet.
+    fn has_runtime(&self) -> bool;
+}
+
+/// The table's own connector.
+pub struct ConnectorAccess(pub &'static dyn ConnectorFactory);
+
+impl TableAccess for ConnectorAccess {
+    fn describe(&self) -> String {
+        self.0.identifier().to_string()
+    }
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
+        self.0.source(cx)
+    }
+    fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
+        self.0.sink(cx)
+    }
+    fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
+        self.0.lookup(cx)
+    }
+    fn has_runtime(&self) -> bool {
+        self.0.has_runtime()
+    }
+}
+
+impl TableBinding {
+    pub fn schema(&self) -> &TableSchema {
+        &self.context.schema
+    }
+}
