@@ -14,5 +14,5 @@ mod relations;
 mod rules;
 pub mod settings;
 
-pub use build::{PlanInput, plan};
+pub use build::{PlanInput, TableBinder, TableRole, is_bounded, plan};
 pub use explain::explain;

@@ -1,0 +1,493 @@
+//! Each INSERT to operators: plan, map columns to the sink, analyze, optimize, cut.
+
+use super::context::JobContext;
+use super::insert::{map_columns, sink_columns};
+use super::lookup_join::{LookupJoin, as_lookup_join, side_of};
+use super::settings::JobSettings;
+use super::{ast_passes, errors, names, rules};
+use crate::catalog::{Catalog, TableColumnKind, TableDescriptor};
+use crate::connectors::api::Boundedness;
+use crate::data::{Column, FailurePolicy, LogicalType, TableSchema};
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
+use crate::expr::ExprContext;
+use crate::expr::function::ScalarFunction;
+use crate::expr::program::{ProgramPlan, StepPlan};
+use crate::runtime::graph::{
+    JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec, TableBinding,
+};
+use crate::sql::ast::{Insert, Script, Statement};
+use crate::sql::codes;
+use crate::sql::options::Dialect;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion_common::{DFSchema, DFSchemaRef, ScalarValue};
+use datafusion_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, TableScan, cast, lit, try_cast};
+use datafusion_sql::planner::{ParserOptions, SqlToRel};
+use sqlparser::ast as sp;
+use std::sync::Arc;
+
+/// How a table is used by a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableRole {
+    Source,
+    Lookup,
+    Sink,
+}
+
+/// Connects a declared table to what reads or writes it.
+pub trait TableBinder {
+    fn bind(&self, table: &TableDescriptor, role: TableRole, schema: TableSchema) -> Result<TableBinding, Diagnostic>;
+}
+
+pub struct PlanInput<'a> {
+    pub script: &'a Script,
+    pub catalog: &'a Catalog,
+    pub functions: Vec<Arc<dyn ScalarFunction>>,
+    pub settings: &'a JobSettings,
+    pub expr_context: Arc<ExprContext>,
+    pub binder: &'a dyn TableBinder,
+    pub job_name: String,
+    /// `--dead-letters` was given: `dead-letter` is the policy of every table that does not say otherwise.
+    pub dead_letters: bool,
+}
+
+/// Plans every INSERT of the script. Errors of one do not hide those of the others.
+pub fn plan(input: &PlanInput<'_>, out: &mut Vec<Diagnostic>) -> JobGraph {
+    let user = input
+        .functions
+        .iter()
+        .map(|f| (f.name().to_string(), Arc::new(crate::expr::user_function::to_udf(f.clone()))))
+        .collect();
+    let context = JobContext::new(input.catalog, &input.expr_context, user);
+    let mut graph = JobGraph { name: input.job_name.clone(), operators: vec![] };
+    for statement in &input.script.statements {
+        if let Statement::Insert(insert) = statement {
+            let mut pipeline = Pipeline { input, operators: std::mem::take(&mut graph.operators), steps: vec![] };
+            if let Err(diagnostics) = pipeline.insert(insert, &context, out) {
+                out.extend(diagnostics);
+            }
+            graph.operators = pipeline.operators;
+        }
+    }
+    graph
+}
+
+type Planned<T> = std::result::Result<T, Vec<Diagnostic>>;
+
+struct Pipeline<'a> {
+    input: &'a PlanInput<'a>,
+    operators: Vec<OperatorNode>,
+    /// Filters and projections since the last operator.
+    steps: Vec<StepPlan>,
+}
+
+impl Pipeline<'_> {
+    fn insert(&mut self, insert: &Insert, context: &JobContext<'_>, out: &mut Vec<Diagnostic>) -> Planned<()> {
+        let Some(sink) = self.input.catalog.tables.get(&insert.table.value) else {
+            return Err(vec![self.unknown_sink(insert)]);
+        };
+        let at = |e| errors::to_diagnostics(e, insert.span);
+        let mut query = insert.query.clone();
+        ast_passes::apply(&mut query);
+        names::name_columns(&mut query);
+        let options = ParserOptions::new()
+            .with_enable_ident_normalization(false)
+            .with_collect_spans(true)
+            .with_parse_float_as_decimal(true)
+            .with_map_string_types_to_utf8view(false);
+        let plan = SqlToRel::new_with_options(context, options)
+            .sql_statement_to_plan(sp::Statement::Query(query))
+            .map_err(at)?;
+        use datafusion_expr::planner::ContextProvider;
+        // Analyzed before the sink's casts are added, so that the types are those of the query as it is written.
+        let plan = rules::analyze(plan, context.options()).map_err(at)?;
+        let Some(plan) = self.to_sink(plan, insert, sink, out)? else { return Ok(()) };
+        let plan = rules::optimize(plan).map_err(at)?;
+        let (head, schema) = self.build(&plan, insert)?;
+        let head = self.flush(head, &schema)?;
+        self.sink(head, insert, sink)
+    }
+
+    fn unknown_sink(&self, insert: &Insert) -> Diagnostic {
+        let name = &insert.table.value;
+        let d = if self.input.catalog.views.contains_key(name) {
+            Diagnostic::error(codes::UNKNOWN_TABLE, insert.table.span, format!("'{name}' is a view: INSERT needs a table"))
+        } else {
+            Diagnostic::error(codes::UNKNOWN_TABLE, insert.table.span, format!("table '{name}' is not declared"))
+        };
+        d.hint(format!(
+            "declared tables: {}",
+            self.input.catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
+        ))
+    }
+
+    /// The query's columns as the sink's: chosen, cast, named. None if they do not fit (reported).
+    fn to_sink(
+        &self,
+        plan: LogicalPlan,
+        insert: &Insert,
+        sink: &TableDescriptor,
+        out: &mut Vec<Diagnostic>,
+    ) -> Planned<Option<LogicalPlan>> {
+        let schema = plan.schema().clone();
+        let columns: Vec<(String, Option<LogicalType>)> =
+            schema.fields().iter().map(|f| (f.name().clone(), LogicalType::from_arrow(f.data_type()))).collect();
+        let Some(map) = map_columns(insert, sink, &columns, out) else { return Ok(None) };
+        let mut exprs = Vec::with_capacity(map.len());
+        let mut refused = vec![];
+        for (column, from) in sink_columns(sink).into_iter().zip(map) {
+            let target = column.logical_type.to_arrow();
+            let expr = match from {
+                None => lit(ScalarValue::Null).cast_to(&target, &schema).map_err(|e| errors::to_diagnostics(e, insert.span))?,
+                Some(i) => {
+                    let (qualifier, field) = schema.qualified_field(i);
+                    let e = Expr::Column((qualifier, field).into());
+                    if *field.data_type() == target {
+                        e
+                    } else if field.data_type().is_null() || crate::expr::can_cast(field.data_type(), &target) {
+                        cast(e, target)
+                    } else {
+                        refused.push(Diagnostic::error(
+                            codes::SINK_TYPE,
+                            insert.table.span,
+                            format!(
+                                "column '{}' of {} is {}, the query gives {}",
+                                column.name,
+                                sink.name,
+                                column.logical_type,
+                                columns[i].1.as_ref().map_or("a type without name".into(), |t| t.to_string())
+                            ),
+                        ));
+                        continue;
+                    }
+                }
+            };
+            exprs.push(expr.alias(&column.name));
+        }
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        let plan = LogicalPlanBuilder::from(plan).project(exprs).and_then(|b| b.build());
+        plan.map(Some).map_err(|e| errors::to_diagnostics(e, insert.span))
+    }
+
+    /// Operators for the plan; gives the last one and the schema after the steps that still wait.
+    fn build(&mut self, plan: &LogicalPlan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+        match plan {
+            LogicalPlan::TableScan(scan) => self.source(scan, insert),
+            LogicalPlan::SubqueryAlias(a) => {
+                let (id, _) = self.build(&a.input, insert)?;
+                Ok((id, a.schema.clone()))
+            }
+            LogicalPlan::Filter(f) => {
+                let (id, _) = self.build(&f.input, insert)?;
+                let input = f.input.schema().clone();
+                self.steps.push(StepPlan::Filter { predicate: f.predicate.clone(), input: input.clone() });
+                Ok((id, input))
+            }
+            LogicalPlan::Projection(p) => {
+                let (id, _) = self.build(&p.input, insert)?;
+                let input = p.input.schema().clone();
+                if !is_identity(&p.expr, &input) {
+                    self.steps.push(StepPlan::Project {
+                        exprs: p.expr.clone(),
+                        names: p.schema.fields().iter().map(|f| f.name().clone()).collect(),
+                        input,
+                        output: nullable(&p.schema),
+                    });
+                }
+                Ok((id, p.schema.clone()))
+            }
+            LogicalPlan::Extension(e) => match as_lookup_join(&e.node) {
+                Some(join) => self.lookup_join(join, insert),
+                None => Err(vec![unsupported(plan, insert)]),
+            },
+            LogicalPlan::EmptyRelation(_) => Err(vec![
+                Diagnostic::error(codes::PLANNER, insert.span, "the query has no FROM: a job needs a source table"),
+            ]),
+            p => Err(vec![unsupported(p, insert)]),
+        }
+    }
+
+    fn table(&self, name: &str, insert: &Insert) -> Planned<&TableDescriptor> {
+        self.input
+            .catalog
+            .tables
+            .get(name)
+            .ok_or_else(|| vec![Diagnostic::error(codes::UNKNOWN_TABLE, insert.span, format!("table '{name}' is not declared"))])
+    }
+
+    fn source(&mut self, scan: &TableScan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+        let table = self.table(scan.table_name.table(), insert)?.clone();
+        // Rows are counted by their columns: a source always has one.
+        let indices = match &scan.projection {
+            Some(p) if p.is_empty() => vec![0],
+            Some(p) => p.clone(),
+            None => (0..scan.source.schema().fields().len()).collect(),
+        };
+        let schema = projected(&table, &indices);
+        let binding = self.input.binder.bind(&table, TableRole::Source, schema.clone()).map_err(|d| vec![d])?;
+        let qualified = DFSchema::try_from_qualified_schema(scan.table_name.clone(), &schema.to_arrow())
+            .map_err(|e| errors::to_diagnostics(e, insert.span))?;
+        let mut stage = self.stage(&table);
+        // Flink's switch for the format: bad values are NULL, bad records are skipped.
+        let ignores = table.format.as_ref().and_then(|f| f.options.bool("ignore-parse-errors")) == Some(true);
+        if ignores && !table.options.is_set("on-error") {
+            stage.policy = FailurePolicy::Null;
+        }
+        let details = vec![
+            format!("table: {} ({})", table.name, binding.access.describe()),
+            format!("columns: [{}]", column_list(&schema)),
+        ];
+        let parallelism = self.parallelism(&table);
+        let name = self.unique(format!("Source: {}", table.name));
+        let id = self.push(OperatorNode { name, parallelism, input: None, kind: OperatorKind::Source(binding), stage, details });
+        Ok((id, Arc::new(qualified)))
+    }
+
+    fn lookup_join(&mut self, join: &LookupJoin, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+        let (left, left_schema) = self.build(&join.left, insert)?;
+        let left = self.flush(left, &left_schema)?;
+        let Some(handle) = side_of(&join.right) else {
+            return Err(vec![Diagnostic::error(
+                codes::PLANNER,
+                insert.span,
+                "the right side of a lookup join must be the table itself, not a query over it",
+            )]);
+        };
+        let table = self.table(&handle.name, insert)?.clone();
+        let right_schema = join.right.schema();
+        let indices: Vec<usize> = right_schema
+            .fields()
+            .iter()
+            .filter_map(|f| join_source_index(&table, f.name()))
+            .collect();
+        let schema = projected(&table, &indices);
+        let binding = self.input.binder.bind(&table, TableRole::Lookup, schema.clone()).map_err(|d| vec![d])?;
+        let cx = &self.input.expr_context;
+        let at = |e| errors::to_diagnostics(e, insert.span);
+        let (mut stream_keys, mut side_keys) = (vec![], vec![]);
+        for k in &join.keys {
+            let stream_type = k.stream.get_type(left_schema.as_ref()).map_err(at)?;
+            let side_type = Expr::Column(k.side.clone()).get_type(right_schema.as_ref()).map_err(at)?;
+            // A value that does not fit the common type matches nothing: NULL.
+            let convert = |e: Expr, from| if from == k.compare { e } else { try_cast(e, k.compare.clone()) };
+            stream_keys.push(convert(k.stream.clone(), stream_type));
+            side_keys.push(convert(Expr::Column(k.side.clone()), side_type));
+        }
+        let keys = key_program(stream_keys, &left_schema, cx).map_err(at)?;
+        let side_key_program = key_program(side_keys, right_schema, cx).map_err(at)?;
+        let residual = join.residual.as_ref().map(|predicate| {
+            let step = StepPlan::Filter { predicate: predicate.clone(), input: join.schema.clone() };
+            ProgramPlan::new(vec![step], cx.clone())
+        });
+        let left_outer = join.join_type == datafusion_common::JoinType::Left;
+        let mut details = vec![
+            format!("side table: {} ({}), cache ALL", table.name, binding.access.describe()),
+            format!(
+                "{}: {}",
+                if left_outer { "LEFT JOIN on" } else { "JOIN on" },
+                join.keys.iter().map(|k| format!("{} = {}", k.stream, k.side)).collect::<Vec<_>>().join(", ")
+            ),
+        ];
+        if let Some(r) = &join.residual {
+            details.push(format!("and: {r}"));
+        }
+        let node = LookupJoinNode {
+            side_stage: self.stage(&table),
+            side_schema: schema.to_arrow(),
+            side: binding,
+            side_keys: side_key_program,
+            side_bytes_max: table.options.size("cache.max-bytes").unwrap_or(1 << 30) as usize,
+            keys,
+            residual,
+            left_outer,
+            output: nullable(&join.schema),
+        };
+        let stage = self.operators[left].stage.clone();
+        let parallelism = self.operators[left].parallelism;
+        let name = self.unique(format!("LookupJoin: {}", table.name));
+        let kind = OperatorKind::LookupJoin(node);
+        let input = Some((left, Partitioning::Forward));
+        Ok((self.push(OperatorNode { name, parallelism, input, kind, stage, details }), join.schema.clone()))
+    }
+
+    /// Waiting steps become a Calc operator.
+    fn flush(&mut self, input: OperatorId, _schema: &DFSchemaRef) -> Planned<OperatorId> {
+        let steps = std::mem::take(&mut self.steps);
+        if steps.is_empty() {
+            return Ok(input);
+        }
+        let details = steps.iter().map(describe_step).collect();
+        let kind = OperatorKind::Calc(ProgramPlan::new(steps, self.input.expr_context.clone()));
+        let n = self.operators.iter().filter(|o| matches!(o.kind, OperatorKind::Calc(_))).count() + 1;
+        let stage = StageSpec { policy: self.calc_policy(input), ..self.operators[input].stage.clone() };
+        let parallelism = self.operators[input].parallelism;
+        let input = Some((input, Partitioning::Forward));
+        Ok(self.push(OperatorNode { name: format!("Calc[{n}]"), parallelism, input, kind, stage, details }))
+    }
+
+    /// `ignore-parse-errors` speaks of the format only: expressions fail as the table says.
+    fn calc_policy(&self, input: OperatorId) -> FailurePolicy {
+        let node = &self.operators[input];
+        match self.input.catalog.tables.get(&*node.stage.table) {
+            Some(t) => self.stage(t).policy,
+            None => node.stage.policy,
+        }
+    }
+
+    fn sink(&mut self, input: OperatorId, insert: &Insert, table: &TableDescriptor) -> Planned<()> {
+        let columns = sink_columns(table);
+        let not_null = columns.iter().enumerate().filter(|(_, c)| !c.nullable).map(|(i, c)| (i, c.name.clone())).collect();
+        let indices: Vec<usize> = (0..columns.len()).collect();
+        let schema = projected(table, &indices);
+        let binding = self.input.binder.bind(table, TableRole::Sink, schema.clone()).map_err(|d| vec![d])?;
+        let mut parallelism =
+            table.options.int("parallelism").map_or(self.operators[input].parallelism, |p| p.max(1) as usize);
+        if binding.access.has_runtime() {
+            let sink = binding
+                .access
+                .sink(&binding.context)
+                .map_err(|e| vec![at_error(&e, insert.table.span)])?;
+            parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));
+        }
+        let partitioning = if parallelism == self.operators[input].parallelism {
+            Partitioning::Forward
+        } else {
+            Partitioning::Rebalance
+        };
+        let details = vec![
+            format!("table: {} ({})", table.name, binding.access.describe()),
+            format!("columns: [{}]", column_list(&schema)),
+        ];
+        let node = OperatorNode {
+            name: self.unique(format!("Sink: {}", table.name)),
+            parallelism,
+            input: Some((input, partitioning)),
+            kind: OperatorKind::Sink(SinkNode { table: binding, not_null }),
+            stage: self.stage(table),
+            details,
+        };
+        self.push(node);
+        Ok(())
+    }
+
+    fn push(&mut self, node: OperatorNode) -> OperatorId {
+        self.operators.push(node);
+        self.operators.len() - 1
+    }
+
+    fn unique(&self, name: String) -> String {
+        let taken = |n: &str| self.operators.iter().any(|o| o.name == n);
+        if !taken(&name) {
+            return name;
+        }
+        (2..).map(|i| format!("{name} [{i}]")).find(|n| !taken(n)).unwrap_or(name)
+    }
+
+    fn parallelism(&self, table: &TableDescriptor) -> usize {
+        table.options.int("parallelism").map_or(self.input.settings.parallelism, |p| p.max(1) as usize)
+    }
+
+    /// The table's failure policy: its own, else dead letters if the job has an output for them, else its dialect's.
+    fn stage(&self, table: &TableDescriptor) -> StageSpec {
+        let own = table.options.text("on-error").and_then(FailurePolicy::parse);
+        let by_dialect = match table.dialect {
+            Dialect::DtStack | Dialect::Legacy => FailurePolicy::DeadLetter,
+            Dialect::Flink => FailurePolicy::Fail,
+        };
+        let default = if self.input.dead_letters { FailurePolicy::DeadLetter } else { by_dialect };
+        let limit = table.options.int("on-error.limit").filter(|l| *l >= 0).map(|l| l as u64);
+        StageSpec { table: table.name.as_str().into(), policy: own.unwrap_or(default), limit }
+    }
+}
+
+/// A connector's own complaint about a table, at the statement that uses it.
+fn at_error(e: &Error, span: crate::diagnostic::Span) -> Diagnostic {
+    let d = Diagnostic::error(codes::CONNECTOR, span, e.message.clone());
+    match &e.hint {
+        Some(h) => d.hint(h.clone()),
+        None => d,
+    }
+}
+
+fn unsupported(plan: &LogicalPlan, insert: &Insert) -> Diagnostic {
+    Diagnostic::error(codes::NOT_SUPPORTED, insert.span, format!("not supported yet: {}", plan.display()))
+}
+
+/// Index among the physical columns.
+fn join_source_index(table: &TableDescriptor, name: &str) -> Option<usize> {
+    physical(table).position(|c| c.name == name)
+}
+
+fn physical(table: &TableDescriptor) -> impl Iterator<Item = Column> + '_ {
+    table.columns.iter().filter_map(|c| match &c.kind {
+        TableColumnKind::Physical { logical_type, nullable, path } => Some(Column {
+            name: c.name.clone(),
+            logical_type: logical_type.clone(),
+            nullable: *nullable && !table.primary_key.contains(&c.name),
+            path: path.clone(),
+        }),
+        _ => None,
+    })
+}
+
+fn projected(table: &TableDescriptor, indices: &[usize]) -> TableSchema {
+    let all: Vec<Column> = physical(table).collect();
+    TableSchema::new(indices.iter().filter_map(|i| all.get(*i).cloned()).collect())
+}
+
+/// A row that failed has NULL where it failed until it is dropped, so nothing past a source is NOT NULL in a batch.
+fn nullable(schema: &DFSchema) -> SchemaRef {
+    let fields = schema.fields().iter().map(|f| Field::new(f.name(), f.data_type().clone(), true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+fn is_identity(exprs: &[Expr], input: &DFSchema) -> bool {
+    exprs.len() == input.fields().len()
+        && exprs
+            .iter()
+            .enumerate()
+            .all(|(i, e)| matches!(e.clone().unalias(), Expr::Column(c) if input.maybe_index_of_column(&c) == Some(i)))
+}
+
+fn key_program(
+    keys: Vec<Expr>,
+    input: &DFSchemaRef,
+    cx: &Arc<ExprContext>,
+) -> datafusion_common::Result<ProgramPlan> {
+    let names: Vec<String> = (0..keys.len()).map(|i| format!("key{i}")).collect();
+    let fields = keys
+        .iter()
+        .zip(&names)
+        .map(|(k, n)| Ok(Field::new(n, k.get_type(input.as_ref())?, true)))
+        .collect::<datafusion_common::Result<Vec<_>>>()?;
+    let output = Arc::new(Schema::new(fields));
+    let step = StepPlan::Project { exprs: keys, names, input: input.clone(), output };
+    Ok(ProgramPlan::new(vec![step], cx.clone()))
+}
+
+fn column_list(schema: &TableSchema) -> String {
+    schema.columns.iter().map(|c| format!("{} {}", c.name, c.logical_type)).collect::<Vec<_>>().join(", ")
+}
+
+fn describe_step(step: &StepPlan) -> String {
+    match step {
+        StepPlan::Filter { predicate, .. } => format!("where: {}", crate::expr::show(predicate)),
+        StepPlan::Project { exprs, names, .. } => {
+            let items = exprs.iter().zip(names).map(|(e, n)| {
+                let text = crate::expr::show(&e.clone().unalias());
+                if text == *n { text } else { format!("{text} AS {n}") }
+            });
+            format!("select: [{}]", items.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// True if every source of the job ends by itself.
+pub fn is_bounded(graph: &JobGraph) -> bool {
+    graph.operators.iter().all(|o| match &o.kind {
+        OperatorKind::Source(b) => b.access.source(&b.context).is_ok_and(|s| s.boundedness() == Boundedness::Bounded),
+        _ => true,
+    })
+}

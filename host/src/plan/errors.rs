@@ -1,0 +1,90 @@
+//! DataFusion's errors in our words, with their place in the job file.
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::sql::codes;
+use datafusion_common::{Column, DataFusionError, SchemaError};
+
+/// What the planner refused. `fallback` is the statement, for errors that have no place of their own.
+pub fn to_diagnostics(error: DataFusionError, fallback: Span) -> Vec<Diagnostic> {
+    match error {
+        DataFusionError::Collection(errors) => {
+            errors.into_iter().flat_map(|e| to_diagnostics(e, fallback)).collect()
+        }
+        e => vec![one(e, fallback)],
+    }
+}
+
+fn one(error: DataFusionError, fallback: Span) -> Diagnostic {
+    let span = error
+        .diagnostic()
+        .and_then(|d| d.span)
+        .map(|s| {
+            let pos = |l: datafusion_common::Location| crate::diagnostic::Pos { line: l.line as u32, column: l.column as u32 };
+            Span::new(pos(s.start), pos(s.end))
+        })
+        .unwrap_or(fallback);
+    match error.find_root() {
+        DataFusionError::SchemaError(e, _) => schema_error(e, span),
+        root => {
+            let text = match root {
+                DataFusionError::Plan(m) | DataFusionError::NotImplemented(m) | DataFusionError::Internal(m) => m.clone(),
+                e => e.strip_backtrace(),
+            };
+            let text = crate::expr::fold_error(&text).unwrap_or(text);
+            Diagnostic::error(codes::PLANNER, span, clean(&text))
+        }
+    }
+}
+
+fn schema_error(e: &SchemaError, span: Span) -> Diagnostic {
+    match e {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let d = Diagnostic::error(codes::UNKNOWN_COLUMN, span, format!("column '{}' does not exist here", show(field)));
+            match nearest(field, valid_fields) {
+                Some(n) => d.hint(format!("did you mean '{n}'? names are case-sensitive")),
+                None if valid_fields.is_empty() => d,
+                None => d.hint(format!(
+                    "columns are {}",
+                    valid_fields.iter().take(20).map(show).collect::<Vec<_>>().join(", ")
+                )),
+            }
+        }
+        SchemaError::AmbiguousReference { field } => Diagnostic::error(
+            codes::AMBIGUOUS_COLUMN,
+            span,
+            format!("column '{}' is ambiguous: more than one table has it", field.name),
+        )
+        .hint(format!("write its table in front: t.{}", field.name)),
+        e => Diagnostic::error(codes::PLANNER, span, clean(&e.to_string())),
+    }
+}
+
+fn show(c: &Column) -> String {
+    match &c.relation {
+        Some(r) => format!("{}.{}", r.table(), c.name),
+        None => c.name.clone(),
+    }
+}
+
+fn nearest(field: &Column, valid: &[Column]) -> Option<String> {
+    let wanted = field.name.to_lowercase();
+    valid
+        .iter()
+        .map(|c| (strsim::damerau_levenshtein(&wanted, &c.name.to_lowercase()), c))
+        .filter(|(d, _)| *d <= 1 + wanted.chars().count() / 4)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| show(c))
+}
+
+/// Without the wrappers and the advice that speak of DataFusion.
+fn clean(text: &str) -> String {
+    let mut t = text.trim();
+    for prefix in ["Error during planning: ", "This feature is not implemented: ", "Schema error: ", "Internal error: "] {
+        while let Some(rest) = t.strip_prefix(prefix) {
+            t = rest;
+        }
+    }
+    let t = t.split(".\nThis issue was likely caused by a bug in DataFusion").next().unwrap_or(t);
+    let t = t.split(" No function matches the given name and argument types").next().unwrap_or(t);
+    t.lines().next().unwrap_or_default().trim_end_matches('.').to_string()
+}

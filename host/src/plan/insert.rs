@@ -1,0 +1,143 @@
+//! Which column of the query goes to which column of the sink.
+//!
+//! flinkStreamSQL maps by name (reference: its FlinkSQLExec selects the sink's column names from the query); Flink's
+//! dialects map by position.
+
+use crate::catalog::{TableColumnKind, TableDescriptor};
+use crate::data::LogicalType;
+use crate::diagnostic::Diagnostic;
+use crate::sql::ast::Insert;
+use crate::sql::codes;
+use crate::sql::options::Dialect;
+
+/// A column that the sink stores.
+pub struct SinkColumn {
+    pub name: String,
+    pub logical_type: LogicalType,
+    pub nullable: bool,
+}
+
+/// The physical columns of a sink.
+pub fn sink_columns(table: &TableDescriptor) -> Vec<SinkColumn> {
+    table
+        .columns
+        .iter()
+        .filter_map(|c| match &c.kind {
+            TableColumnKind::Physical { logical_type, nullable, .. } => Some(SinkColumn {
+                name: c.name.clone(),
+                logical_type: logical_type.clone(),
+                nullable: *nullable && !table.primary_key.contains(&c.name),
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+/// For each column of the sink the index of the query's column; None is NULL.
+pub fn map_columns(
+    insert: &Insert,
+    table: &TableDescriptor,
+    query: &[(String, Option<LogicalType>)],
+    out: &mut Vec<Diagnostic>,
+) -> Option<Vec<Option<usize>>> {
+    let sink = sink_columns(table);
+    if !insert.columns.is_empty() {
+        return by_list(insert, table, &sink, query, out);
+    }
+    if table.dialect == Dialect::DtStack {
+        if let Some(map) = by_name(&sink, query) {
+            return Some(map);
+        }
+        if sink.len() == query.len() {
+            out.push(
+                Diagnostic::warning(
+                    codes::INSERT_BY_POSITION,
+                    insert.table.span,
+                    format!("not every column of {} is a column of the query: columns are mapped by position", table.name),
+                )
+                .hint(schemas(&sink, query)),
+            );
+            return Some((0..sink.len()).map(Some).collect());
+        }
+    } else if sink.len() == query.len() {
+        return Some((0..sink.len()).map(Some).collect());
+    }
+    out.push(
+        Diagnostic::error(
+            codes::INSERT_COLUMNS,
+            insert.table.span,
+            format!("the query has {} columns, the sink {} has {}", query.len(), table.name, sink.len()),
+        )
+        .hint(schemas(&sink, query)),
+    );
+    None
+}
+
+/// Every column of the sink by its name, or by its name in another case; surplus columns of the query are dropped.
+fn by_name(sink: &[SinkColumn], query: &[(String, Option<LogicalType>)]) -> Option<Vec<Option<usize>>> {
+    sink.iter()
+        .map(|c| {
+            let exact = query.iter().position(|(n, _)| *n == c.name);
+            exact.or_else(|| query.iter().position(|(n, _)| n.eq_ignore_ascii_case(&c.name))).map(Some)
+        })
+        .collect()
+}
+
+fn by_list(
+    insert: &Insert,
+    table: &TableDescriptor,
+    sink: &[SinkColumn],
+    query: &[(String, Option<LogicalType>)],
+    out: &mut Vec<Diagnostic>,
+) -> Option<Vec<Option<usize>>> {
+    let before = out.len();
+    let mut map = vec![None; sink.len()];
+    for (at, name) in insert.columns.iter().enumerate() {
+        let found = sink.iter().position(|c| c.name == name.value).or_else(|| {
+            let lenient = table.dialect == Dialect::DtStack;
+            sink.iter().position(|c| lenient && c.name.eq_ignore_ascii_case(&name.value))
+        });
+        match found {
+            None => out.push(
+                Diagnostic::error(
+                    codes::UNKNOWN_COLUMN,
+                    name.span,
+                    format!("table {} has no column '{}' to write", table.name, name.value),
+                )
+                .hint(schemas(sink, query)),
+            ),
+            Some(i) if map[i].is_some() => out.push(Diagnostic::error(
+                codes::DUPLICATE_COLUMN,
+                name.span,
+                format!("column '{}' is listed twice", name.value),
+            )),
+            Some(i) => map[i] = Some(at),
+        }
+    }
+    if insert.columns.len() != query.len() {
+        out.push(Diagnostic::error(
+            codes::INSERT_COLUMNS,
+            insert.table.span,
+            format!("{} columns are listed, the query has {}", insert.columns.len(), query.len()),
+        ));
+    }
+    for (c, mapped) in sink.iter().zip(&map) {
+        if mapped.is_none() && !c.nullable {
+            out.push(Diagnostic::error(
+                codes::INSERT_COLUMNS,
+                insert.table.span,
+                format!("column '{}' is NOT NULL and not in the list", c.name),
+            ));
+        }
+    }
+    (out.len() == before).then_some(map)
+}
+
+fn schemas(sink: &[SinkColumn], query: &[(String, Option<LogicalType>)]) -> String {
+    let q: Vec<String> = query
+        .iter()
+        .map(|(n, t)| format!("{n} {}", t.as_ref().map_or("NULL".to_string(), |t| t.to_string())))
+        .collect();
+    let s: Vec<String> = sink.iter().map(|c| format!("{} {}", c.name, c.logical_type)).collect();
+    format!("query: [{}], sink: [{}]", q.join(", "), s.join(", "))
+}
