@@ -1,1 +1,5 @@
-fn main() {}
+//! The `wasmill` binary; everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    wasmill::cli::main()
+}

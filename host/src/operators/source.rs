@@ -89,10 +89,16 @@ impl SourceOperator {
             },
             SourceOutput::Records(chunk) => self.decode(Arc::new(chunk)),
             SourceOutput::Rows(columns, chunk) => {
-                let rows = columns.num_rows() as u64;
-                self.metrics.rows_in.add(rows);
-                self.metrics.decoded.add(rows);
-                self.metrics.rows_out.add(rows);
+                let rows = columns.num_rows();
+                self.metrics.rows_in.add((rows + chunk.refused.len()) as u64);
+                for r in &chunk.refused {
+                    self.refuse(&r.error, chunk.origin_of(r))?;
+                }
+                self.metrics.decoded.add(rows as u64);
+                self.metrics.rows_out.add(rows as u64);
+                if rows == 0 {
+                    return Ok(SourceEvent::Nothing);
+                }
                 Ok(SourceEvent::Batch(Batch::new(columns, Origin::all(chunk))))
             }
         }
@@ -101,11 +107,11 @@ impl SourceOperator {
     fn decode(&mut self, chunk: Arc<RecordChunk>) -> Result<SourceEvent> {
         let decoder = self.decoder.as_mut().ok_or_else(|| Error::internal("source without a format"))?;
         let decoded = decoder.decode(&chunk)?;
-        let records = chunk.len() + chunk.oversized.len();
+        let records = chunk.len() + chunk.refused.len();
         self.metrics.rows_in.add(records as u64);
         let mut refused = 0;
-        for o in &chunk.oversized {
-            self.refuse(&o.error(), chunk.origin_of_oversized(o))?;
+        for r in &chunk.refused {
+            self.refuse(&r.error, chunk.origin_of(r))?;
             refused += 1;
         }
         let all = Origin::all(chunk.clone());

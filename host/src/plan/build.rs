@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::expr::ExprContext;
 use crate::expr::function::ScalarFunction;
 use crate::expr::program::{ProgramPlan, StepPlan};
-use crate::runtime::graph::{
+use crate::plan::graph::{
     JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec, TableBinding,
 };
 use crate::sql::ast::{Insert, Script, Statement};

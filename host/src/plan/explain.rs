@@ -1,6 +1,6 @@
 //! The operator graph as text.
 
-use crate::runtime::graph::{JobGraph, OperatorId, Partitioning};
+use crate::plan::graph::{JobGraph, OperatorId, Partitioning};
 use std::fmt::Write as _;
 
 /// One block per pipeline, the sink first, inputs indented below it.

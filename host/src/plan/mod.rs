@@ -7,6 +7,7 @@ mod context;
 mod errors;
 mod explain;
 mod filter_below_lookup;
+pub mod graph;
 mod insert;
 mod lookup_join;
 mod names;

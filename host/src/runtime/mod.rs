@@ -5,7 +5,6 @@ pub mod barrier;
 pub mod channel;
 pub mod element;
 pub mod gate;
-pub mod graph;
 pub mod job;
 mod task;
 pub mod watermark;

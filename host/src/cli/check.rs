@@ -1,0 +1,41 @@
+//! `wasmill check` and `wasmill explain`.
+
+use super::JobArgs;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::error::Result;
+use crate::session::{CompiledJob, compile};
+use std::process::ExitCode;
+
+/// Tables with dialect, role, columns and options; then all messages in the order of the text.
+pub fn check(args: &JobArgs) -> Result<ExitCode> {
+    let job = compile(args, false)?;
+    print!("{}", job.describe());
+    Ok(finish(&job))
+}
+
+pub fn explain(args: &JobArgs) -> Result<ExitCode> {
+    let job = compile(args, false)?;
+    let code = finish(&job);
+    if let Some(graph) = job.graph.as_ref().filter(|_| !job.has_errors()) {
+        print!("{}", crate::plan::explain(graph));
+    }
+    Ok(code)
+}
+
+fn finish(job: &CompiledJob) -> ExitCode {
+    print_diagnostics(job);
+    ExitCode::from(if job.has_errors() { 2 } else { 0 })
+}
+
+/// On stderr, in the order of the text; the counts last.
+pub(super) fn print_diagnostics(job: &CompiledJob) {
+    for d in &job.diagnostics {
+        eprint!("{}", job.file.render(d));
+    }
+    let count = |s: Severity| job.diagnostics.iter().filter(|d: &&Diagnostic| d.severity == s).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if errors + warnings > 0 {
+        let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
+        eprintln!("{}: {}, {}", job.file.name, plural(errors, "error"), plural(warnings, "warning"));
+    }
+}

@@ -1,0 +1,110 @@
+//! The command line.
+
+mod check;
+mod plugin;
+mod run;
+
+use crate::error::{Error, Result};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Runs job SQL: connectors in the host, user code in WebAssembly.
+#[derive(Parser)]
+#[command(name = "wasmill", version, disable_help_subcommand = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Read a job file and say what it declares and what is wrong with it; no connection is made
+    Check(JobArgs),
+    /// Show the operator graph of a job file
+    Explain(JobArgs),
+    /// Run a job file to its end (or until SIGINT/SIGTERM, which drains and flushes)
+    Run(RunArgs),
+    /// Work with WebAssembly plugins
+    Plugin {
+        #[command(subcommand)]
+        command: plugin::PluginCommand,
+    },
+}
+
+/// What says which job, and with what.
+#[derive(Args)]
+pub struct JobArgs {
+    /// The job file
+    pub job: PathBuf,
+    /// A job option, such as parallelism.default=2; wins over SET in the file
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// A local file in place of a declared table: .jsonl, .csv (with header) or records of the table's format, one a
+    /// line; `-` is stdin or stdout as .jsonl
+    #[arg(long = "stand-in", value_name = "TABLE=PATH")]
+    pub stand_ins: Vec<String>,
+    /// Where class names of functions are mapped to plugins [default: plugins.toml beside the job file]
+    #[arg(long, value_name = "FILE")]
+    pub plugins: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub job: JobArgs,
+    /// Write refused records here, one JSON object a line, and go on; without it they are counted and the first few
+    /// printed
+    #[arg(long, value_name = "PATH")]
+    pub dead_letters: Option<PathBuf>,
+    /// No progress and no summary
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// A path on the command line starts at the working folder.
+pub(crate) fn key_value<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str)> {
+    text.split_once('=')
+        .filter(|(k, _)| !k.trim().is_empty())
+        .ok_or_else(|| Error::user(format!("--{flag} {text}: expected the form KEY=VALUE")))
+}
+
+pub fn main() -> ExitCode {
+    init_logging();
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Check(args) => check::check(&args),
+        Command::Explain(args) => check::explain(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Plugin { command } => plugin::plugin(command),
+    };
+    match result {
+        Ok(code) => code,
+        Err(e) => {
+            report(&e);
+            ExitCode::from(e.domain.exit_code())
+        }
+    }
+}
+
+/// A failure that no text of the job is to blame for.
+pub(crate) fn report(e: &Error) {
+    eprintln!("error: {e}");
+    if let Some(hint) = &e.hint {
+        eprintln!("  = {hint}");
+    }
+}
+
+/// Warnings and worse on stderr; `WASMILL_LOG` widens it (`debug`, `wasmill=trace`).
+fn init_logging() {
+    use std::io::IsTerminal;
+    let filter = tracing_subscriber::EnvFilter::try_from_env("WASMILL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .without_time()
+        .try_init();
+}

@@ -1,0 +1,159 @@
+//! `wasmill run`.
+
+use super::{RunArgs, check::print_diagnostics, report};
+use crate::error::{Error, Result};
+use crate::metrics::JobMetrics;
+use crate::operators::DeadLetters;
+use crate::plan::graph::{JobGraph, OperatorKind};
+use crate::runtime::job::{JobControl, RunOptions, start};
+use crate::session::compile;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often the progress line is drawn on a terminal, and a plain line is logged elsewhere.
+const DRAW_EVERY: Duration = Duration::from_millis(250);
+const LOG_EVERY: Duration = Duration::from_secs(10);
+
+pub fn run(args: &RunArgs) -> Result<ExitCode> {
+    let mut job = compile(&args.job, args.dead_letters.is_some())?;
+    if job.has_errors() || !args.quiet {
+        print_diagnostics(&job);
+    }
+    if job.has_errors() {
+        return Ok(ExitCode::from(2));
+    }
+    let graph = job.graph.take().ok_or_else(|| Error::internal("job without graph"))?;
+    if graph.operators.is_empty() {
+        return Err(Error::user(format!("{}: no INSERT, so there is nothing to run", job.file.name))
+            .with_hint("`wasmill check` shows what the file declares"));
+    }
+    refuse_without_runtime(&graph)?;
+    let dead_letters = match &args.dead_letters {
+        Some(path) => DeadLetters::to_file(path)?,
+        None => DeadLetters::Printed,
+    };
+    let options = RunOptions {
+        batch_rows: job.settings.batch_rows,
+        chaining: job.settings.chaining,
+        dead_letters,
+        ..RunOptions::default()
+    };
+    // The tasks have threads of their own; this runtime carries their I/O.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| Error::external(format!("cannot start the I/O runtime: {e}")))?;
+    let result = runtime.block_on(drive(graph, options, args.quiet));
+    // A task may be stuck in a blocking read (stdin); the process does not wait for it.
+    runtime.shutdown_background();
+    match result {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(e) => {
+            // What is the user's fault at submit is, once the job runs, a fault of what it met outside.
+            let code = e.domain.exit_code().max(3);
+            report(&e.context("job failed"));
+            Ok(ExitCode::from(code))
+        }
+    }
+}
+
+/// Every table whose connector only has its options so far, in one message.
+fn refuse_without_runtime(graph: &JobGraph) -> Result<()> {
+    let mut missing: Vec<String> = Vec::new();
+    for o in &graph.operators {
+        let table = match &o.kind {
+            OperatorKind::Source(t) => t,
+            OperatorKind::LookupJoin(j) => &j.side,
+            OperatorKind::Sink(s) => &s.table,
+            OperatorKind::Calc(_) => continue,
+        };
+        let line = format!("{} ({})", table.context.table, table.access.describe());
+        if !table.access.has_runtime() && !missing.contains(&line) {
+            missing.push(line);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::user(format!("these tables' connectors cannot be run yet: {}", missing.join(", ")))
+        .with_hint("rehearse the job with local files: --stand-in TABLE=PATH for each of them"))
+}
+
+async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> {
+    let started = Instant::now();
+    let name = graph.name.clone();
+    let job = start(graph, options).await?;
+    let metrics = job.metrics.clone();
+    let signals = tokio::spawn(end_on_signal(job.control()));
+    let progress = (!quiet).then(|| tokio::spawn(show_progress(metrics.clone(), started)));
+    let result = job.wait().await;
+    signals.abort();
+    if let Some(p) = progress {
+        p.abort();
+        let _ = p.await;
+        clear_line();
+        eprint!("{}", summary(&name, &metrics, started.elapsed(), result.is_ok()));
+    }
+    result.map(|_| ())
+}
+
+/// The first signal drains, the second cancels.
+async fn end_on_signal(control: JobControl) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return;
+    };
+    for first in [true, false] {
+        tokio::select! {
+            _ = int.recv() => {}
+            _ = term.recv() => {}
+        }
+        if first {
+            eprintln!("draining: the job ends when what it has read is written; a second signal stops it at once");
+            control.drain();
+        } else {
+            control.cancel();
+        }
+    }
+}
+
+async fn show_progress(metrics: Arc<JobMetrics>, started: Instant) {
+    let terminal = std::io::stderr().is_terminal();
+    let every = if terminal { DRAW_EVERY } else { LOG_EVERY };
+    loop {
+        tokio::time::sleep(every).await;
+        let t = metrics.totals();
+        let rate = t.rows_in as f64 / started.elapsed().as_secs_f64();
+        let share = t.share_read.map(|s| format!(", {:.0} % read", s * 100.0)).unwrap_or_default();
+        let line = format!("{} rows in, {} out, {} dead, {rate:.0} rows/s{share}", t.rows_in, t.rows_out, t.dead);
+        if terminal {
+            eprint!("\r\x1b[2K{line}");
+            let _ = std::io::stderr().flush();
+        } else {
+            eprintln!("{line}");
+        }
+    }
+}
+
+fn clear_line() {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[2K");
+    }
+}
+
+fn summary(job: &str, metrics: &JobMetrics, took: Duration, ok: bool) -> String {
+    let t = metrics.totals();
+    format!(
+        "{job}: {} in {:.2} s: {} rows in, {} rows out, {} dead, {} skipped\n{}",
+        if ok { "finished" } else { "failed" },
+        took.as_secs_f64(),
+        t.rows_in,
+        t.rows_out,
+        t.dead,
+        t.skipped,
+        metrics.summary()
+    )
+}
