@@ -1,0 +1,3 @@
+//! Tests that drive the binary and look at what it does.
+
+mod architecture;
