@@ -4,7 +4,9 @@ mod check;
 mod plugin;
 mod run;
 
+use crate::connectors::stand_in::StandIn;
 use crate::error::{Error, Result};
+use crate::session::JobRequest;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,8 +64,20 @@ pub struct RunArgs {
     pub quiet: bool,
 }
 
-/// A path on the command line starts at the working folder.
-pub(crate) fn key_value<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str)> {
+impl JobArgs {
+    /// What the session needs; `dead_letters`: there is an output for them.
+    fn request(&self, dead_letters: bool) -> Result<JobRequest> {
+        let settings = self
+            .settings
+            .iter()
+            .map(|s| key_value("set", s).map(|(k, v)| (k.trim().to_string(), v.to_string())))
+            .collect::<Result<_>>()?;
+        let stand_ins = self.stand_ins.iter().map(|s| StandIn::parse(s)).collect::<Result<_>>()?;
+        Ok(JobRequest { job: self.job.clone(), settings, stand_ins, plugins: self.plugins.clone(), dead_letters })
+    }
+}
+
+fn key_value<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str)> {
     text.split_once('=')
         .filter(|(k, _)| !k.trim().is_empty())
         .ok_or_else(|| Error::user(format!("--{flag} {text}: expected the form KEY=VALUE")))
@@ -88,7 +102,7 @@ pub fn main() -> ExitCode {
 }
 
 /// A failure that no text of the job is to blame for.
-pub(crate) fn report(e: &Error) {
+fn report(e: &Error) {
     eprintln!("error: {e}");
     if let Some(hint) = &e.hint {
         eprintln!("  = {hint}");

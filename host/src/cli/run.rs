@@ -17,7 +17,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(250);
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
-    let mut job = compile(&args.job, args.dead_letters.is_some())?;
+    let mut job = compile(&args.job.request(args.dead_letters.is_some())?)?;
     if job.has_errors() || !args.quiet {
         print_diagnostics(&job);
     }

@@ -1,0 +1,37 @@
+//! `wasmill plugin ..`
+
+use crate::error::Result;
+use clap::Subcommand;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(Subcommand)]
+pub enum PluginCommand {
+    /// Say what a plugin file is: ABI version, functions with types, imports, memory, and whether it would be accepted
+    Inspect {
+        /// The .wasm file
+        file: PathBuf,
+    },
+    /// Make a plugin project that builds and runs at once
+    New {
+        /// The folder to make, and the plugin's name
+        name: PathBuf,
+        /// The language
+        #[arg(long, default_value = "rust")]
+        lang: String,
+    },
+}
+
+pub fn plugin(command: PluginCommand) -> Result<ExitCode> {
+    match command {
+        PluginCommand::Inspect { file } => {
+            let (text, accepted) = crate::wasm::inspect(&file)?;
+            print!("{text}");
+            Ok(ExitCode::from(if accepted { 0 } else { 2 }))
+        }
+        PluginCommand::New { name, lang } => {
+            print!("{}", crate::wasm::scaffold(&lang, &name)?);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
