@@ -3,15 +3,14 @@
 mod binder;
 mod functions;
 
-use crate::catalog::{Catalog, TableDescriptor};
+use crate::catalog::{Catalog, TableRole};
 use crate::connectors::stand_in::StandIn;
 use crate::diagnostic::{Diagnostic, Severity, SourceFile};
 use crate::error::{Error, Result};
 use crate::expr::ExprContext;
-use crate::expr::function::ScalarFunction;
 use crate::plan::graph::{JobGraph, OperatorKind};
 use crate::plan::settings::JobSettings;
-use crate::plan::{PlanInput, TableRole, plan};
+use crate::plan::{PlanInput, plan};
 use crate::sql::ast::{Insert, Script, Statement};
 use crate::sql::{codes, parser::parse_script, unsupported};
 use std::collections::HashMap;
@@ -56,8 +55,9 @@ impl CompiledJob {
             self.settings.time_zone
         );
         for table in self.catalog.tables.values() {
-            let role = roles.get(table.name.as_str()).cloned().unwrap_or_else(|| declared_role(table).to_string());
-            out += &crate::catalog::describe(table, &role);
+            let declared = if table.is_side { TableRole::Side } else { TableRole::Unused };
+            let role = roles.get(table.name.as_str()).copied().unwrap_or(declared);
+            out += &crate::catalog::describe(table, role);
         }
         for view in self.catalog.views.keys() {
             out += &format!("view {view}\n");
@@ -68,27 +68,20 @@ impl CompiledJob {
         out
     }
 
-    /// How the job's statements use each table.
-    fn roles(&self) -> HashMap<&str, String> {
-        let mut roles: HashMap<&str, Vec<&str>> = HashMap::new();
+    /// How the job's statements use each table; the first use counts.
+    fn roles(&self) -> HashMap<&str, TableRole> {
+        let mut roles: HashMap<&str, TableRole> = HashMap::new();
         for o in self.graph.iter().flat_map(|g| &g.operators) {
             let (table, role) = match &o.kind {
-                OperatorKind::Source(t) => (t, "source"),
-                OperatorKind::LookupJoin(j) => (&j.side, "side table"),
-                OperatorKind::Sink(s) => (&s.table, "sink"),
+                OperatorKind::Source(t) => (t, TableRole::Source),
+                OperatorKind::LookupJoin(j) => (&j.side, TableRole::Side),
+                OperatorKind::Sink(s) => (&s.table, TableRole::Sink),
                 OperatorKind::Calc(_) => continue,
             };
-            let all = roles.entry(&table.context.table).or_default();
-            if !all.contains(&role) {
-                all.push(role);
-            }
+            roles.entry(&table.context.table).or_insert(role);
         }
-        roles.into_iter().map(|(t, r)| (t, r.join(" and "))).collect()
+        roles
     }
-}
-
-fn declared_role(table: &TableDescriptor) -> &'static str {
-    if table.is_side { "side table" } else { "not used" }
 }
 
 /// Reads and plans a job file. `Err` only where there is no text to speak about (the file cannot be read).
@@ -156,7 +149,7 @@ fn check_stand_ins(request: &JobRequest, catalog: &Catalog, script: &Script, out
 
 /// Everything that a query or a computed column says and that would not be done.
 fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnostic>) {
-    let built_in: Vec<&str> = crate::expr::functions::names().collect();
+    let built_in: Vec<&str> = crate::expr::names().collect();
     let user: Vec<&str> = catalog.functions.keys().map(String::as_str).collect();
     // A declared function whose plugin cannot be loaded is reported there, not as unknown.
     let known = |name: &str| {

@@ -4,7 +4,7 @@ use super::ExprContext;
 use super::compile::{CompiledExprs, CompiledFilter, compile, compile_filter};
 use crate::data::RowError;
 use crate::error::Result;
-use arrow::array::{BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion_common::DFSchemaRef;
 use datafusion_expr::Expr;
@@ -74,7 +74,7 @@ impl Program {
         Ok(match &self.steps[at] {
             Step::Filter(f) => {
                 let (keep, errors) = f.evaluate(batch)?;
-                StepResult::Filter { keep, errors }
+                StepResult::Filter { keep: without(keep, &errors), errors }
             }
             Step::Project(p, output) => {
                 let evaluated = p.evaluate(batch)?;
@@ -84,4 +84,18 @@ impl Program {
             }
         })
     }
+}
+
+/// A refused row is not kept, whatever the predicate gave for it.
+fn without(keep: BooleanArray, errors: &[RowError]) -> BooleanArray {
+    if errors.is_empty() {
+        return keep;
+    }
+    let mut rows: Vec<bool> = (0..keep.len()).map(|i| keep.is_valid(i) && keep.value(i)).collect();
+    for e in errors {
+        if let Some(row) = rows.get_mut(e.row as usize) {
+            *row = false;
+        }
+    }
+    BooleanArray::from(rows)
 }

@@ -46,6 +46,11 @@ impl StagePolicy {
     pub fn new(table: impl Into<Arc<str>>, policy: FailurePolicy, limit: Option<u64>) -> Self {
         Self { table: table.into(), policy, limit, refused: Arc::default() }
     }
+
+    /// Another policy for the same table: the count of refused rows is shared.
+    pub fn with_policy(&self, policy: FailurePolicy) -> Self {
+        Self { policy, ..self.clone() }
+    }
 }
 
 /// What becomes of the row.

@@ -38,7 +38,7 @@ impl SinkOperator {
         let name = name.into();
         // There is no value to make NULL at a sink: the row as a whole is what failed.
         let policy = if stage.policy == FailurePolicy::Null { FailurePolicy::Skip } else { stage.policy };
-        let stage = StagePolicy { policy, ..stage };
+        let stage = stage.with_policy(policy);
         Self { name, sink, subtask, not_null, writer: None, stage, failures, metrics, flushed: Instant::now() }
     }
 

@@ -144,7 +144,6 @@ impl SourceOperator {
             FailurePolicy::Null => FailurePolicy::Skip,
             p => p,
         };
-        let stage = StagePolicy { policy, ..self.stage.clone() };
-        self.failures.refuse(&stage, error, origin, &self.metrics)
+        self.failures.refuse(&self.stage.with_policy(policy), error, origin, &self.metrics)
     }
 }

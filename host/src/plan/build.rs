@@ -36,7 +36,13 @@ pub enum TableRole {
 
 /// Connects a declared table to what reads or writes it.
 pub trait TableBinder {
-    fn bind(&self, table: &TableDescriptor, role: TableRole, schema: TableSchema) -> Result<TableBinding, Diagnostic>;
+    fn bind(
+        &self,
+        table: &TableDescriptor,
+        role: TableRole,
+        schema: TableSchema,
+        policy: FailurePolicy,
+    ) -> Result<TableBinding, Diagnostic>;
 }
 
 pub struct PlanInput<'a> {
@@ -56,7 +62,7 @@ pub fn plan(input: &PlanInput<'_>, out: &mut Vec<Diagnostic>) -> JobGraph {
     let user = input
         .functions
         .iter()
-        .map(|f| (f.name().to_string(), Arc::new(crate::expr::user_function::to_udf(f.clone()))))
+        .map(|f| (f.name().to_string(), crate::expr::user_function(f.clone())))
         .collect();
     let context = JobContext::new(input.catalog, &input.expr_context, user);
     let mut graph = JobGraph { name: input.job_name.clone(), operators: vec![] };
@@ -100,9 +106,9 @@ impl Pipeline<'_> {
             .map_err(at)?;
         use datafusion_expr::planner::ContextProvider;
         // Analyzed before the sink's casts are added, so that the types are those of the query as it is written.
-        let plan = rules::analyze(plan, context.options()).map_err(at)?;
+        let plan = rules::analyze(plan, context.options(), &self.input.expr_context).map_err(at)?;
         let Some(plan) = self.to_sink(plan, insert, sink, out)? else { return Ok(()) };
-        let plan = rules::optimize(plan).map_err(at)?;
+        let plan = rules::optimize(plan).map_err(|e| errors::folding(e, insert.span))?;
         let (head, schema) = self.build(&plan, insert)?;
         let head = self.flush(head, &schema)?;
         self.sink(head, insert, sink)
@@ -144,21 +150,18 @@ impl Pipeline<'_> {
                     let e = Expr::Column((qualifier, field).into());
                     if *field.data_type() == target {
                         e
-                    } else if field.data_type().is_null() || crate::expr::can_cast(field.data_type(), &target) {
-                        cast(e, target)
                     } else {
-                        refused.push(Diagnostic::error(
-                            codes::SINK_TYPE,
-                            insert.table.span,
-                            format!(
-                                "column '{}' of {} is {}, the query gives {}",
-                                column.name,
-                                sink.name,
-                                column.logical_type,
-                                columns[i].1.as_ref().map_or("a type without name".into(), |t| t.to_string())
-                            ),
-                        ));
-                        continue;
+                        let castable = match &columns[i].1 {
+                            _ if field.data_type().is_null() => Ok(()),
+                            Some(from) => crate::expr::check_cast(from, &column.logical_type),
+                            None => Err(format!("{} is no SQL type", field.data_type())),
+                        };
+                        if let Err(why) = castable {
+                            let message = format!("column '{}' of {}: {why}", column.name, sink.name);
+                            refused.push(Diagnostic::error(codes::SINK_TYPE, insert.table.span, message));
+                            continue;
+                        }
+                        cast(e, target)
                     }
                 }
             };
@@ -168,7 +171,9 @@ impl Pipeline<'_> {
             return Err(refused);
         }
         let plan = LogicalPlanBuilder::from(plan).project(exprs).and_then(|b| b.build());
-        plan.map(Some).map_err(|e| errors::to_diagnostics(e, insert.span))
+        plan.and_then(|p| rules::sink_casts(p, &self.input.expr_context))
+            .map(Some)
+            .map_err(|e| errors::to_diagnostics(e, insert.span))
     }
 
     /// Operators for the plan; gives the last one and the schema after the steps that still wait.
@@ -226,7 +231,6 @@ impl Pipeline<'_> {
             None => (0..scan.source.schema().fields().len()).collect(),
         };
         let schema = projected(&table, &indices);
-        let binding = self.input.binder.bind(&table, TableRole::Source, schema.clone()).map_err(|d| vec![d])?;
         let qualified = DFSchema::try_from_qualified_schema(scan.table_name.clone(), &schema.to_arrow())
             .map_err(|e| errors::to_diagnostics(e, insert.span))?;
         let mut stage = self.stage(&table);
@@ -235,6 +239,8 @@ impl Pipeline<'_> {
         if ignores && !table.options.is_set("on-error") {
             stage.policy = FailurePolicy::Null;
         }
+        let binding =
+            self.input.binder.bind(&table, TableRole::Source, schema.clone(), stage.policy).map_err(|d| vec![d])?;
         let details = vec![
             format!("table: {} ({})", table.name, binding.access.describe()),
             format!("columns: [{}]", column_list(&schema)),
@@ -263,7 +269,7 @@ impl Pipeline<'_> {
             .filter_map(|f| join_source_index(&table, f.name()))
             .collect();
         let schema = projected(&table, &indices);
-        let binding = self.input.binder.bind(&table, TableRole::Lookup, schema.clone()).map_err(|d| vec![d])?;
+        let binding = self.input.binder.bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy).map_err(|d| vec![d])?;
         let cx = &self.input.expr_context;
         let at = |e| errors::to_diagnostics(e, insert.span);
         let (mut stream_keys, mut side_keys) = (vec![], vec![]);
@@ -341,9 +347,9 @@ impl Pipeline<'_> {
         let not_null = columns.iter().enumerate().filter(|(_, c)| !c.nullable).map(|(i, c)| (i, c.name.clone())).collect();
         let indices: Vec<usize> = (0..columns.len()).collect();
         let schema = projected(table, &indices);
-        let binding = self.input.binder.bind(table, TableRole::Sink, schema.clone()).map_err(|d| vec![d])?;
+        let binding = self.input.binder.bind(table, TableRole::Sink, schema.clone(), self.stage(table).policy).map_err(|d| vec![d])?;
         let mut parallelism =
-            table.options.int("parallelism").map_or(self.operators[input].parallelism, |p| p.max(1) as usize);
+            self.declared_parallelism(table, "sink.parallelism").unwrap_or(self.operators[input].parallelism);
         if binding.access.has_runtime() {
             let sink = binding
                 .access
@@ -386,7 +392,13 @@ impl Pipeline<'_> {
     }
 
     fn parallelism(&self, table: &TableDescriptor) -> usize {
-        table.options.int("parallelism").map_or(self.input.settings.parallelism, |p| p.max(1) as usize)
+        self.declared_parallelism(table, "scan.parallelism").unwrap_or(self.input.settings.parallelism)
+    }
+
+    /// The table's own, by the option for its role or for both.
+    fn declared_parallelism(&self, table: &TableDescriptor, by_role: &str) -> Option<usize> {
+        let declared = table.options.int(by_role).or_else(|| table.options.int("parallelism"));
+        declared.map(|p| p.max(1) as usize)
     }
 
     /// The table's failure policy: its own, else dead letters if the job has an output for them, else its dialect's.
@@ -412,7 +424,7 @@ fn at_error(e: &Error, span: crate::diagnostic::Span) -> Diagnostic {
 }
 
 fn unsupported(plan: &LogicalPlan, insert: &Insert) -> Diagnostic {
-    Diagnostic::error(codes::NOT_SUPPORTED, insert.span, format!("not supported yet: {}", plan.display()))
+    Diagnostic::error(codes::UNSUPPORTED_QUERY, insert.span, format!("not supported yet: {}", plan.display()))
 }
 
 /// Index among the physical columns.

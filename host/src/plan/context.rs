@@ -64,7 +64,7 @@ impl<'a> JobContext<'a> {
     /// `user_functions` by their declared name.
     pub fn new(catalog: &'a Catalog, cx: &ExprContext, user_functions: Vec<(String, Arc<ScalarUDF>)>) -> Self {
         let mut functions = HashMap::new();
-        for f in crate::expr::functions::scalar_functions(cx) {
+        for f in crate::expr::scalar_functions(cx) {
             for alias in f.aliases() {
                 functions.insert(alias.to_lowercase(), f.clone());
             }
@@ -77,7 +77,7 @@ impl<'a> JobContext<'a> {
             catalog,
             options: ConfigOptions::default(),
             functions,
-            expr_planners: crate::expr::functions::expr_planners(cx),
+            expr_planners: crate::expr::expr_planners(cx),
             relation_planners: vec![Arc::new(super::relations::Relations::new(catalog))],
         }
     }

@@ -14,6 +14,11 @@ pub fn to_diagnostics(error: DataFusionError, fallback: Span) -> Vec<Diagnostic>
     }
 }
 
+/// An error of the optimizer: a constant expression was evaluated and failed.
+pub fn folding(error: DataFusionError, fallback: Span) -> Vec<Diagnostic> {
+    vec![Diagnostic::error(codes::PLANNER, fallback, crate::expr::fold_error(error))]
+}
+
 fn one(error: DataFusionError, fallback: Span) -> Diagnostic {
     let span = error
         .diagnostic()
@@ -30,7 +35,6 @@ fn one(error: DataFusionError, fallback: Span) -> Diagnostic {
                 DataFusionError::Plan(m) | DataFusionError::NotImplemented(m) | DataFusionError::Internal(m) => m.clone(),
                 e => e.strip_backtrace(),
             };
-            let text = crate::expr::fold_error(&text).unwrap_or(text);
             Diagnostic::error(codes::PLANNER, span, clean(&text))
         }
     }

@@ -2,17 +2,23 @@
 
 use super::filter_below_lookup::FilterBelowLookup;
 use super::lookup_join::LookupJoinRule;
+use crate::expr::{ExprContext, flink_casts};
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::LogicalPlan;
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
-use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext, OptimizerRule};
+use datafusion_optimizer::Analyzer;
 use std::sync::Arc;
 
 /// Lookup joins first: the rule needs the ON clause as it is written, before coercion wraps its columns in casts.
-pub fn analyze(plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
-    Analyzer::with_rules(vec![Arc::new(LookupJoinRule), Arc::new(TypeCoercion::new())])
+pub fn analyze(plan: LogicalPlan, options: &ConfigOptions, cx: &ExprContext) -> Result<LogicalPlan> {
+    Analyzer::with_rules(vec![Arc::new(LookupJoinRule), Arc::new(TypeCoercion::new()), flink_casts(cx)])
         .execute_and_check(plan, options, |_, _| {})
+}
+
+/// The casts to the sink's columns, which come after the analysis of the query.
+pub fn sink_casts(plan: LogicalPlan, cx: &ExprContext) -> Result<LogicalPlan> {
+    Analyzer::with_rules(vec![flink_casts(cx)]).execute_and_check(plan, &ConfigOptions::default(), |_, _| {})
 }
 
 /// Left out on purpose: EliminateOuterJoin and FilterNullJoinKeys (change what a stream join keeps in state),

@@ -276,7 +276,7 @@ impl Stages {
             .0
             .entry(spec.table.clone())
             .or_insert_with(|| StagePolicy::new(spec.table.clone(), spec.policy, spec.limit));
-        StagePolicy { policy: spec.policy, ..shared.clone() }
+        shared.with_policy(spec.policy)
     }
 }
 

@@ -55,7 +55,7 @@ impl Manifest {
                 if !given && !path.exists() {
                     return Ok(None);
                 }
-                PluginsToml::read(path).map(|m| Some(Arc::new(m))).map_err(|e| e.message)
+                PluginsToml::load(path).map(|m| Some(Arc::new(m))).map_err(|e| e.message)
             })
             .clone()
     }
@@ -87,7 +87,7 @@ fn load_one(
         }
         FunctionSource::Class { class, span } => {
             let found = manifest.get().map_err(|m| at(*span, m))?;
-            let entry = found.as_ref().and_then(|m| m.get(class)).ok_or_else(|| unknown_class(f, class, *span, manifest))?;
+            let entry = found.as_ref().and_then(|m| m.entries.get(class)).ok_or_else(|| unknown_class(f, class, *span, manifest))?;
             let module = PluginEngine::shared().load_module(&entry.module).map_err(|e| error_at(*span, &e))?;
             module
                 .scalar(&entry.function, &f.name.value, entry.limits, entry.on_error, entry.config.clone())
