@@ -11,6 +11,9 @@ use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Rows or messages with the positions of their records.
+pub(crate) type Positioned = Vec<(u64, String)>;
+
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
@@ -51,11 +54,7 @@ pub(crate) fn batch(columns: &[Column], lines: &[&str]) -> Batch {
 }
 
 /// (position, row as JSON) of everything that a source gives, and the positions and messages of what it refused.
-pub(crate) fn read_all(
-    source: &dyn Source,
-    cx: &TableContext,
-    parallelism: usize,
-) -> Result<(Vec<(u64, String)>, Vec<(u64, String)>)> {
+pub(crate) fn read_all(source: &dyn Source, cx: &TableContext, parallelism: usize) -> Result<(Positioned, Positioned)> {
     let splits = block_on(source.enumerate(parallelism))?;
     let mut reader = source.reader()?;
     splits.into_iter().for_each(|s| reader.add_split(s));
@@ -99,7 +98,7 @@ pub(crate) fn write_all(sink: &dyn Sink, batches: &[Batch]) -> Result<Vec<RowErr
     })
 }
 
-pub(crate) fn load(lookup: &dyn LookupSource) -> Result<(Vec<String>, Vec<(u64, String)>)> {
+pub(crate) fn load(lookup: &dyn LookupSource) -> Result<(Vec<String>, Positioned)> {
     let snapshot = block_on(lookup.load_all())?;
     let rows = snapshot.batches.iter().flat_map(rows_as_json).collect();
     Ok((rows, snapshot.failed.into_iter().map(|f| (f.origin.position, f.error.message)).collect()))

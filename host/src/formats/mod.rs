@@ -4,7 +4,7 @@ mod cell;
 mod columns;
 pub mod csv;
 pub mod json;
-mod options;
+pub mod options;
 mod raw;
 mod rows;
 #[cfg(test)]

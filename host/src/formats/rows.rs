@@ -122,7 +122,7 @@ impl Rows {
                 self.truncate(before);
                 errors.push(self.error_of(i, fault.reason, fault.column, fault.message));
             }
-            for (column, message) in self.nulled.drain(..).collect::<Vec<_>>() {
+            while let Some((column, message)) = self.nulled.pop() {
                 errors.push(self.error_of(i, Reason::Decode, Some(column), message));
             }
             let rows = self.len - before;

@@ -7,7 +7,7 @@ use crate::sql::options::{OptionEntry, OptionValue, ResolvedOptions};
 use arrow::array::RecordBatch;
 use std::sync::Arc;
 
-/// `true` and `false` become booleans, single characters characters, the rest text.
+/// `true` and `false` become booleans, options that are characters characters, the rest text.
 pub(crate) fn options(pairs: &[(&'static str, &str)]) -> ResolvedOptions {
     let mut options = ResolvedOptions::default();
     for (name, text) in pairs {
@@ -15,7 +15,7 @@ pub(crate) fn options(pairs: &[(&'static str, &str)]) -> ResolvedOptions {
         let value = match (*text, chars.next(), chars.next()) {
             ("true", ..) => OptionValue::Bool(true),
             ("false", ..) => OptionValue::Bool(false),
-            (_, Some(c), None) if *name != "null-literal" => OptionValue::Char(c),
+            (_, Some(c), None) if name.ends_with("-character") || *name == "field-delimiter" => OptionValue::Char(c),
             _ => OptionValue::Text(text.to_string()),
         };
         let entry = OptionEntry { value, text: text.to_string(), key: name.to_string(), span: None, sensitive: false };

@@ -349,7 +349,7 @@ pub fn write_time(out: &mut Vec<u8>, nanos_of_day: i64) {
     write_padded(out, seconds % 60, 2);
     if fraction > 0 {
         let mut width = 9;
-        while fraction % 10 == 0 {
+        while fraction.is_multiple_of(10) {
             fraction /= 10;
             width -= 1;
         }

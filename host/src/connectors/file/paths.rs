@@ -39,13 +39,10 @@ impl PathPattern {
     /// The files, ordered by path. An external error if there are none.
     pub fn list(&self) -> Result<Vec<Found>> {
         let mut found = Vec::new();
-        if self.path.exists() {
-            self.add(&self.path, true, &mut found)?;
-        } else if is_glob(&self.path) {
-            self.expand(&mut found)?;
-        } else {
-            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(io_error(&self.table, "read", &self.path, &missing));
+        match std::fs::metadata(&self.path) {
+            Ok(_) => self.add(&self.path, true, &mut found)?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && is_glob(&self.path) => self.expand(&mut found)?,
+            Err(e) => return Err(io_error(&self.table, "read", &self.path, &e)),
         }
         if let Some(filter) = &self.filter {
             found.retain(|f| filter.is_match(&f.path.to_string_lossy()));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::connectors::testing::{batch, block_on, context, load, read_all, with_format, write_all};
+use crate::connectors::testing::{Positioned, batch, block_on, context, load, read_all, with_format, write_all};
 use crate::data::{Column, LogicalType as T};
 use crate::formats::testing::column;
 use std::fs;
@@ -17,7 +17,7 @@ fn texts(rows: &[(u64, String)]) -> Vec<&str> {
     rows.iter().map(|(_, row)| row.as_str()).collect()
 }
 
-fn read(cx: &TableContext, parallelism: usize) -> (Vec<(u64, String)>, Vec<(u64, String)>) {
+fn read(cx: &TableContext, parallelism: usize) -> (Positioned, Positioned) {
     read_all(FileFactory.source(cx).unwrap().as_ref(), cx, parallelism).unwrap()
 }
 
@@ -129,7 +129,7 @@ fn part_files_appear_with_the_commit_and_never_replace_older_ones() {
     let rows = batch(&columns(), &[r#"{"a":1}"#, r#"{"a":2}"#]);
     for (run, expected) in [&["part-0-0"][..], &["part-0-0", "part-0-1"]].iter().enumerate() {
         let sink = FileFactory.sink(&cx).unwrap();
-        assert!(write_all(sink.as_ref(), &[rows.clone()]).unwrap().is_empty());
+        assert!(write_all(sink.as_ref(), std::slice::from_ref(&rows)).unwrap().is_empty());
         assert_eq!(names(&folder).iter().filter(|n| !n.starts_with('.')).count(), run);
         block_on(sink.commit()).unwrap();
         assert_eq!(names(&folder), *expected);

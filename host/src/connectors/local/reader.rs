@@ -299,7 +299,6 @@ impl OpenSplit {
 }
 
 /// Whether a path names a compressed file.
-
 pub fn is_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"))
 }

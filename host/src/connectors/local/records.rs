@@ -155,11 +155,14 @@ impl RecordCutter {
         let limit = self.spec.max_record_bytes.min(RECORD_BYTES_MAX);
         // One byte more than the limit, for the `\r` that is not part of the record.
         if self.oversized.is_none() && self.open.size > limit as u64 + 1 {
-            self.chunk.bytes.extend_from_slice(&bytes[..bytes.len().min(RefusedRecord::RAW_MAX)]);
             self.oversize();
         }
-        if self.oversized.is_none() {
-            self.chunk.bytes.extend_from_slice(bytes);
+        match &mut self.oversized {
+            None => self.chunk.bytes.extend_from_slice(bytes),
+            Some(head) => {
+                let room = RefusedRecord::RAW_MAX.saturating_sub(head.len());
+                head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
         }
     }
 
@@ -208,7 +211,9 @@ impl RecordCutter {
 
     /// The finished records; one that is still being collected stays here.
     pub fn take(&mut self) -> RecordChunk {
-        let rest = self.chunk.bytes.split_off(self.open.start);
+        let mut rest = self.chunk.bytes.split_off(self.open.start);
+        // The next chunk will be about as large.
+        rest.reserve(self.chunk.bytes.len().min(CHUNK_BYTES));
         self.open.start = 0;
         let next = RecordChunk {
             table: self.chunk.table.clone(),
@@ -216,7 +221,8 @@ impl RecordCutter {
             unit: self.chunk.unit,
             header: self.chunk.header.clone(),
             bytes: rest,
-            ..Default::default()
+            records: Vec::with_capacity(self.chunk.records.len()),
+            refused: Vec::new(),
         };
         std::mem::replace(&mut self.chunk, next)
     }
@@ -225,6 +231,7 @@ impl RecordCutter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connectors::testing::Positioned;
 
     fn cutter(framing: Framing, max: usize) -> RecordCutter {
         let spec = RecordSpec { table: "t".into(), framing, max_record_bytes: max, first_line: 1 };
@@ -234,7 +241,7 @@ mod tests {
     const CSV: Framing = Framing::QuotedLines { delimiter: b',', quote: Some(b'"'), escape: None, header: false };
 
     /// Feeds in pieces of every size; the result must not depend on it.
-    fn cut(framing: Framing, max: usize, bytes: &[u8]) -> (Vec<(u64, String)>, Vec<(u64, String)>) {
+    fn cut(framing: Framing, max: usize, bytes: &[u8]) -> (Positioned, Positioned) {
         let mut results = vec![];
         // A byte order mark is only looked for in a first piece that holds it.
         for piece in [3, 5, 7, 64, 4096] {

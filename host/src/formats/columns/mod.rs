@@ -9,7 +9,6 @@ use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::TimeUnit;
 use base64::Engine as _;
-use std::mem::take;
 
 /// How text becomes a value, where formats differ.
 #[derive(Debug, Clone, Copy)]
@@ -79,8 +78,12 @@ impl Bytes {
         self.data.truncate(self.offsets.last().map_or(0, |&end| end as usize));
     }
     fn finish(&mut self) -> (OffsetBuffer<i32>, Vec<u8>) {
-        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
-        (OffsetBuffer::new(offsets.into()), take(&mut self.data))
+        // The next batch will be about as large.
+        let mut next = Vec::with_capacity(self.offsets.len());
+        next.push(0);
+        let data = Vec::with_capacity(self.data.len() + self.data.len() / 8);
+        let offsets = std::mem::replace(&mut self.offsets, next);
+        (OffsetBuffer::new(offsets.into()), std::mem::replace(&mut self.data, data))
     }
 }
 

@@ -1,13 +1,16 @@
 //! JSON records straight into column builders.
 
 use super::plan::{Members, Node, PathPlan, Shape};
-use super::scan::Scanner;
+use super::scan::{MemberName, Scanner};
 use crate::data::RecordChunk;
 use crate::error::{Error, Result};
 use crate::formats::columns::{ColumnBuilder, TextRules, Values};
 use crate::formats::rows::{RecordFault, Rows};
 use crate::formats::{Decoded, Decoder, FormatContext};
 use std::sync::Arc;
+
+/// More rows than this from one record are refused: the batch would grow without limit.
+const EXPLODED_MAX: usize = 1 << 20;
 
 /// What can be wrong with a record.
 #[derive(Debug)]
@@ -115,11 +118,15 @@ impl Record<'_, '_> {
 
     /// One row per element of a top-level array.
     fn explode(&mut self) -> Result<(), RecordFault> {
+        let first = self.rows.len;
         let mut array = self.scan.enter(0).map_err(|f| self.refuse(f))?;
         while self.scan.next_element(&mut array).map_err(|f| self.refuse(f))? {
             if self.scan.peek() != b'{' {
                 let message = format!("the element at byte {} of the top-level array is no JSON object", self.scan.at);
                 return Err(RecordFault::record(message));
+            }
+            if self.rows.len - first >= EXPLODED_MAX {
+                return Err(RecordFault::record(format!("the top-level array has more than {EXPLODED_MAX} elements")));
             }
             self.walk(0, 1).map_err(|f| self.refuse(f))?;
             self.rows.end_row()?;
@@ -177,7 +184,7 @@ impl Record<'_, '_> {
     fn walk_object(&mut self, members: &Members, depth: usize) -> Result<(), Fault> {
         let mut hint = 0;
         let mut object = self.scan.enter(depth)?;
-        while let Some(name) = self.scan.next_member(&mut object)? {
+        while let Some(name) = self.scan.next_member(&mut object, members.written(hint))? {
             match members.find(&name, &mut hint) {
                 Some(node) => self.walk(node, depth + 1)?,
                 None => self.scan.skip(depth + 1)?,
@@ -272,9 +279,7 @@ impl Value<'_, '_> {
             self.scan.string_into(&mut text.data)?;
             return Ok(b.finish_bytes()?);
         }
-        let mut value = Vec::new();
-        self.scan.string_into(&mut value)?;
-        let value = String::from_utf8(value).map_err(|_| Fault::Syntax("the record is not valid UTF-8".into()))?;
+        let value = self.scan.string()?;
         Ok(b.append_text(&value, &self.rules.text)?)
     }
 
@@ -317,7 +322,7 @@ impl Value<'_, '_> {
     ) -> Result<(), Fault> {
         let mut hint = 0;
         let mut object = self.scan.enter(depth)?;
-        while let Some(name) = self.scan.next_member(&mut object)? {
+        while let Some(name) = self.scan.next_member(&mut object, members.written(hint))? {
             match members.find(&name, &mut hint) {
                 Some(field) => {
                     builders[field].truncate(len);
@@ -345,8 +350,10 @@ impl Value<'_, '_> {
     ) -> Result<(), Fault> {
         let mut entries: indexmap::IndexMap<Vec<u8>, usize> = indexmap::IndexMap::new();
         let mut object = self.scan.enter(depth)?;
-        while let Some(name) = self.scan.next_member(&mut object)? {
-            entries.insert(name.into_owned(), self.scan.at);
+        while let Some(name) = self.scan.next_member(&mut object, b"")? {
+            if let MemberName::Other(name) = name {
+                entries.insert(name.into_owned(), self.scan.at);
+            }
             self.scan.skip(depth + 1)?;
         }
         let end = self.scan.at;

@@ -1,6 +1,8 @@
 //! Where the columns of a table lie inside a record: a trie over their paths, so that one pass over the record finds
 //! all of them.
 
+use super::encode::write_string;
+use super::scan::MemberName;
 use crate::data::{LogicalType, PathStep, TableSchema};
 use std::collections::HashMap;
 
@@ -8,19 +10,34 @@ use std::collections::HashMap;
 /// is tried first.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    entries: Vec<(Box<[u8]>, usize)>,
+    entries: Vec<Member>,
     /// Only for many names, where trying each in turn would cost more than hashing.
     by_name: HashMap<Box<[u8]>, usize>,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: Box<[u8]>,
+    /// `"name":` as most records write it.
+    written: Box<[u8]>,
+    target: usize,
 }
 
 const LINEAR_MAX: usize = 12;
 
 impl Members {
     pub fn new<'a>(names: impl Iterator<Item = (&'a str, usize)>) -> Self {
-        let entries: Vec<(Box<[u8]>, usize)> = names.map(|(n, to)| (n.as_bytes().into(), to)).collect();
+        let entries: Vec<Member> = names
+            .map(|(name, target)| {
+                let mut written = Vec::new();
+                write_string(&mut written, name);
+                written.push(b':');
+                Member { name: name.as_bytes().into(), written: written.into(), target }
+            })
+            .collect();
         let by_name = match entries.len() {
             0..=LINEAR_MAX => HashMap::new(),
-            _ => entries.iter().enumerate().map(|(i, (n, _))| (n.clone(), i)).collect(),
+            _ => entries.iter().enumerate().map(|(i, m)| (m.name.clone(), i)).collect(),
         };
         Self { entries, by_name }
     }
@@ -29,16 +46,26 @@ impl Members {
         self.entries.is_empty()
     }
 
-    /// What the name leads to. `hint` is this place in the list of names; it is moved behind a name that is found.
+    /// The text of the member at this place of the list, for [`Scanner::next_member`]; empty behind its end.
+    ///
+    /// [`Scanner::next_member`]: super::scan::Scanner::next_member
     #[inline]
-    pub fn find(&self, name: &[u8], hint: &mut usize) -> Option<usize> {
-        let at = match self.entries.get(*hint) {
-            Some((n, _)) if **n == *name => *hint,
-            _ if self.by_name.is_empty() => self.entries.iter().position(|(n, _)| **n == *name)?,
-            _ => *self.by_name.get(name)?,
+    pub fn written(&self, hint: usize) -> &[u8] {
+        self.entries.get(hint).map_or(&[], |m| &m.written)
+    }
+
+    /// What a name leads to. `hint` is the place of the expected name; it is moved behind a name that is found.
+    #[inline]
+    pub fn find(&self, name: &MemberName<'_>, hint: &mut usize) -> Option<usize> {
+        let at = match name {
+            MemberName::Expected => *hint,
+            MemberName::Other(name) if self.by_name.is_empty() => {
+                self.entries.iter().position(|m| *m.name == **name)?
+            }
+            MemberName::Other(name) => *self.by_name.get(name.as_ref())?,
         };
         *hint = at + 1;
-        Some(self.entries[at].1)
+        self.entries.get(at).map(|m| m.target)
     }
 }
 

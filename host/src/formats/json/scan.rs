@@ -12,6 +12,13 @@ pub(super) struct Nest {
     first: bool,
 }
 
+/// The name of a member.
+pub(super) enum MemberName<'a> {
+    /// The one that was expected.
+    Expected,
+    Other(Cow<'a, [u8]>),
+}
+
 /// A place in a record. The text was checked to be UTF-8.
 pub(super) struct Scanner<'a> {
     text: &'a str,
@@ -105,6 +112,22 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// The value of a string whose opening quote is next.
+    #[inline]
+    pub fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
+        let start = self.at + 1;
+        let (raw, escaped) = self.raw_string()?;
+        if !escaped {
+            return Ok(Cow::Borrowed(self.text.get(start..start + raw.len()).unwrap_or("")));
+        }
+        let mut value = Vec::new();
+        self.unescape(raw, &mut value)?;
+        match String::from_utf8(value) {
+            Ok(value) => Ok(Cow::Owned(value)),
+            Err(_) => self.fault("a string that is not valid UTF-8"),
+        }
+    }
+
     /// Appends a raw string with its escapes resolved.
     pub fn unescape(&self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         let mut rest = raw;
@@ -195,7 +218,7 @@ impl<'a> Scanner<'a> {
             b'n' => self.word("null"),
             b'{' => {
                 let mut object = self.enter(depth)?;
-                while self.next_member(&mut object)?.is_some() {
+                while self.next_member(&mut object, b"")?.is_some() {
                     self.skip(depth + 1)?;
                 }
                 Ok(())
@@ -240,12 +263,22 @@ impl<'a> Scanner<'a> {
     }
 
     /// The name of the next member; the scanner then stands before its value, which must be consumed. None: the object
-    /// is at its end.
+    /// is at its end. `expected` is the text of the name that most likely comes next, with quotes and colon (or empty):
+    /// comparing it whole is cheaper than looking for the name's end.
     #[inline]
-    pub fn next_member(&mut self, nest: &mut Nest) -> Result<Option<Cow<'a, [u8]>>, Fault> {
+    pub fn next_member(&mut self, nest: &mut Nest, expected: &[u8]) -> Result<Option<MemberName<'a>>, Fault> {
         if !self.next_part(nest, b'}')? {
             return Ok(None);
         }
+        if !expected.is_empty() && self.bytes[self.at..].starts_with(expected) {
+            self.at += expected.len();
+            self.blanks();
+            return Ok(Some(MemberName::Expected));
+        }
+        self.any_member().map(Some)
+    }
+
+    fn any_member(&mut self) -> Result<MemberName<'a>, Fault> {
         if self.peek() != b'"' {
             return self.fault("no quoted member name");
         }
@@ -263,7 +296,7 @@ impl<'a> Scanner<'a> {
         }
         self.at += 1;
         self.blanks();
-        Ok(Some(name))
+        Ok(MemberName::Other(name))
     }
 
     /// Whether there is a next element; the scanner then stands before it and it must be consumed.

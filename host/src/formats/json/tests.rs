@@ -324,3 +324,11 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn an_array_of_too_many_rows_is_refused_whole() {
+    let cx = context(vec![column("a", T::Int)], &[]);
+    let huge = format!("[{}{{}}]", "{},".repeat(1 << 20));
+    let d = decode(&cx, &[&huge, r#"{"a":1}"#]);
+    assert_eq!((d.columns.num_rows(), messages(&d)), (1, vec!["the top-level array has more than 1048576 elements"]));
+}
