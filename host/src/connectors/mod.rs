@@ -1,7 +1,16 @@
 //! Connectors: one folder and one line in [`CONNECTORS`] each.
 pub mod api;
+pub mod console;
+pub mod file;
+pub mod local;
+pub mod native_format;
+pub mod sqlite;
+pub mod stand_in;
+#[cfg(test)]
+mod testing;
 
 use api::ConnectorFactory;
 
 /// Every connector that the binary has.
-pub static CONNECTORS: &[&dyn ConnectorFactory] = &[];
+pub static CONNECTORS: &[&dyn ConnectorFactory] =
+    &[&console::ConsoleFactory, &file::FileFactory, &sqlite::SqliteFactory];

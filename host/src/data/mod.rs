@@ -7,7 +7,7 @@ mod row_error;
 mod types;
 
 pub use batch::{Batch, RowKind};
-pub use origin::{Origin, RecordChunk, RecordRef, RowOrigin};
+pub use origin::{Origin, RecordChunk, RecordRef, RefusedRecord, RowOrigin};
 pub use row_error::{FailurePolicy, Reason, RowError};
 pub use types::{Column, LogicalType, PathStep, TableSchema, time_unit};
 

@@ -1,5 +1,6 @@
 //! Where rows came from. It travels with every batch, so that any failure names its source record.
 
+use super::row_error::RowError;
 use std::sync::Arc;
 
 /// Where one record lies in a [`RecordChunk`].
@@ -24,9 +25,39 @@ pub struct RecordChunk {
     pub unit: &'static str,
     pub bytes: Vec<u8>,
     pub records: Vec<RecordRef>,
+    /// The first line of the file, if the format's framing says that it names the fields; not among the records.
+    pub header: Option<Arc<[u8]>>,
+    /// Records that the reader itself had to refuse, in the order of their positions. They count as read and as dead.
+    pub refused: Vec<RefusedRecord>,
+}
+
+/// A record that never reaches a decoder: longer than the limit, or (for sources of rows) with a value that does not
+/// fit its column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedRecord {
+    pub position: u64,
+    /// The record, or its first [`RefusedRecord::RAW_MAX`] bytes; empty for sources of rows.
+    pub raw: Vec<u8>,
+    /// `row` has no meaning here.
+    pub error: RowError,
+}
+
+impl RefusedRecord {
+    /// How much of an oversized record is kept for the dead letter.
+    pub const RAW_MAX: usize = 1024;
 }
 
 impl RecordChunk {
+    /// Where a refused record of this chunk stands.
+    pub fn origin_of(&self, refused: &RefusedRecord) -> RowOrigin {
+        RowOrigin {
+            table: self.table.clone(),
+            split: self.split.clone(),
+            unit: self.unit,
+            position: refused.position,
+            raw: (!refused.raw.is_empty()).then(|| refused.raw.clone()),
+        }
+    }
     pub fn len(&self) -> usize {
         self.records.len()
     }

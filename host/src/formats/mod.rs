@@ -1,5 +1,19 @@
 //! Record formats: bytes to columns and back. A format is one file here and one line in [`FORMATS`].
 
+mod cell;
+mod columns;
+pub mod csv;
+pub mod json;
+pub mod options;
+mod raw;
+mod rows;
+#[cfg(test)]
+pub(crate) mod testing;
+mod text;
+
+pub use cell::{Cell, Scalar, Spelling};
+pub use columns::{ColumnBuilder, TextRules};
+
 use crate::data::{Batch, RecordChunk, RowError, TableSchema};
 use crate::error::Result;
 use crate::sql::options::{OptionSpec, ResolvedOptions};
@@ -16,13 +30,32 @@ pub struct Decoded {
     pub errors: Vec<RowError>,
 }
 
+impl Decoded {
+    /// The errors of records that gave no row; the others tell of values that became NULL.
+    pub fn refused(&self) -> impl Iterator<Item = &RowError> {
+        self.errors.iter().filter(|e| match &self.records {
+            None => false,
+            Some(records) => records.binary_search(&e.row).is_err(),
+        })
+    }
+}
+
 /// How records lie in a stream of bytes (files, sockets). Message systems have one record a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// One record a line (`\n`, an `\r` before it is not part of the record); empty lines are no records.
     Lines,
-    /// As lines, but a newline inside quotes belongs to the record (CSV): such a file cannot be split.
-    QuotedLines { quote: u8, escape: Option<u8> },
+    /// As lines, but a newline inside quotes belongs to the record (CSV), or the first line of a file is a header.
+    /// Such a file cannot be split.
+    QuotedLines {
+        delimiter: u8,
+        /// Opens a quoted field at the start of a field only.
+        quote: Option<u8>,
+        /// Inside quotes: takes its meaning from the next byte.
+        escape: Option<u8>,
+        /// The first line goes to [`RecordChunk::header`].
+        header: bool,
+    },
 }
 
 /// Decodes records of one table into batches of `schema`. Used by one task only.
@@ -79,6 +112,19 @@ pub trait FormatFactory: Send + Sync {
     fn framing(&self, options: &ResolvedOptions) -> Result<Framing>;
     /// Records are text, so that a stand-in file can hold one a line.
     fn is_text(&self) -> bool;
+    /// Fields are found by their place in the record: a decoder whose schema is a projection needs the place of each
+    /// column, as the path `[Index(n)]`. Columns with other paths stand where they stand in the schema.
+    fn by_position(&self, _options: &ResolvedOptions) -> bool {
+        false
+    }
     fn decoder(&self, cx: &FormatContext) -> Result<Box<dyn Decoder>>;
     fn encoder(&self, cx: &FormatContext) -> Result<Box<dyn Encoder>>;
+}
+
+/// Every native format. Plugins add theirs per table (`wasm`).
+pub static FORMATS: &[&dyn FormatFactory] = &[&json::Json, &json::DtNest, &csv::Csv, &raw::Raw];
+
+/// The native format with this identifier.
+pub fn find(identifier: &str) -> Option<&'static dyn FormatFactory> {
+    FORMATS.iter().copied().find(|f| f.identifier() == identifier)
 }

@@ -1,0 +1,19 @@
+//! Records in local files and on the standard streams: what the file connector, the console and the stand-ins share.
+
+pub mod load;
+pub mod reader;
+pub mod records;
+pub mod sink;
+
+use crate::error::Error;
+use std::path::Path;
+
+/// An I/O failure of a path, with what the user can do about it.
+pub fn io_error(table: &str, doing: &str, path: &Path, e: &std::io::Error) -> Error {
+    let error = Error::external(format!("table {table}: cannot {doing} {}: {e}", path.display()));
+    match e.kind() {
+        std::io::ErrorKind::NotFound => error.with_hint("paths in SQL start at the folder of the job file"),
+        std::io::ErrorKind::PermissionDenied => error.with_hint("the user who runs the job needs access to it"),
+        _ => error,
+    }
+}

@@ -1,0 +1,5 @@
+//! Options of `sqlite`.
+
+use crate::sql::options::OptionSpec;
+
+pub static OPTIONS: &[OptionSpec] = &[];

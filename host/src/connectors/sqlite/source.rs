@@ -1,0 +1,272 @@
+//! Scans: as a source, and as the snapshot of a side table.
+
+use super::connection::{Location, quoted};
+use super::values::{append, check_types};
+use crate::connectors::api::{
+    Boundedness, FailedRow, LookupSource, Snapshot, Source, SourceOutput, SourceReader, SourceSplit, TableContext,
+};
+use crate::connectors::local::load::reload_interval;
+use crate::data::{Reason, RecordChunk, RecordRef, RefusedRecord, RowError, TableSchema};
+use crate::error::{Error, Result};
+use crate::formats::{ColumnBuilder, TextRules};
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use async_trait::async_trait;
+use futures::TryStreamExt;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Connection, Row};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// Batches between the scanning thread and the reader.
+const BATCHES_AHEAD: usize = 2;
+/// How long a poll waits for the database before it gives control back.
+const POLL_WAIT: Duration = Duration::from_millis(50);
+const ROWS_PER_BATCH: usize = 8192;
+
+/// What is scanned.
+#[derive(Clone)]
+struct Scan {
+    location: Location,
+    schema: TableSchema,
+    rules: TextRules,
+}
+
+impl Scan {
+    fn new(cx: &TableContext) -> Result<Self> {
+        check_types(&cx.table, &cx.schema.columns)?;
+        Ok(Self {
+            location: Location::new(cx)?,
+            schema: cx.schema.clone(),
+            rules: TextRules { time_zone: cx.time_zone, epoch_millis: false },
+        })
+    }
+
+    /// Columns go with the table's name: a quoted name that is no column would otherwise be taken for a text.
+    fn sql(&self, offset: u64) -> String {
+        let table = quoted(&self.location.name);
+        let columns: Vec<String> = self.location.columns.iter().map(|c| format!("{table}.{}", quoted(c))).collect();
+        let columns = if columns.is_empty() { "NULL".to_string() } else { columns.join(", ") };
+        format!("SELECT {columns} FROM {table} LIMIT -1 OFFSET {offset}")
+    }
+
+    /// Hands over batches until the end, or until `take` wants no more.
+    async fn run(
+        &self,
+        offset: u64,
+        max_rows: usize,
+        mut take: impl FnMut(RecordBatch, RecordChunk) -> bool,
+    ) -> Result<()> {
+        let fail = |e: sqlx::Error| self.location.error("read", &e);
+        let mut connection = self.location.open_to_read().await?;
+        {
+            let mut rows = sqlx::query(AssertSqlSafe(self.sql(offset))).fetch(&mut connection);
+            let mut batch = RowBatch::new(self, offset);
+            while let Some(row) = rows.try_next().await.map_err(fail)? {
+                batch.push(&row);
+                if batch.waiting() >= max_rows {
+                    let (columns, chunk) = batch.take()?;
+                    if !take(columns, chunk) {
+                        return Ok(());
+                    }
+                }
+            }
+            if batch.waiting() > 0 {
+                let (columns, chunk) = batch.take()?;
+                take(columns, chunk);
+            }
+        }
+        connection.close().await.map_err(fail)
+    }
+}
+
+/// Rows on their way into a batch.
+struct RowBatch<'s> {
+    scan: &'s Scan,
+    columns: Vec<ColumnBuilder>,
+    chunk: RecordChunk,
+    /// Number of the last row, from 1.
+    position: u64,
+}
+
+impl<'s> RowBatch<'s> {
+    fn new(scan: &'s Scan, position: u64) -> Self {
+        let columns = scan.schema.columns.iter().map(|c| ColumnBuilder::new(&c.logical_type)).collect();
+        Self { scan, columns, chunk: Self::chunk(scan), position }
+    }
+
+    fn chunk(scan: &Scan) -> RecordChunk {
+        let split = format!("{}:{}", scan.location.path.display(), scan.location.name).into();
+        RecordChunk { table: scan.location.table.clone(), split, unit: "row", ..Default::default() }
+    }
+
+    fn waiting(&self) -> usize {
+        self.chunk.records.len() + self.chunk.refused.len()
+    }
+
+    fn push(&mut self, row: &SqliteRow) {
+        self.position += 1;
+        let before = self.chunk.records.len();
+        match self.append(row, before) {
+            Ok(()) => self.chunk.records.push(RecordRef { position: self.position, start: 0, end: 0 }),
+            Err(error) => {
+                self.columns.iter_mut().for_each(|c| c.truncate(before));
+                self.chunk.refused.push(RefusedRecord { position: self.position, raw: vec![], error });
+            }
+        }
+    }
+
+    fn append(&mut self, row: &SqliteRow, at: usize) -> std::result::Result<(), RowError> {
+        for (i, (builder, column)) in self.columns.iter_mut().zip(&self.scan.schema.columns).enumerate() {
+            let refuse = |reason, message: String| {
+                RowError::new(0, reason, format!("column {}: {message}", column.name)).column(&column.name)
+            };
+            let value = row.try_get_raw(i).map_err(|e| refuse(Reason::Decode, e.to_string()))?;
+            append(builder, value, &self.scan.rules).map_err(|message| refuse(Reason::Decode, message))?;
+            if !column.nullable && builder.is_null(at) {
+                return Err(refuse(Reason::NotNull, "is NULL, but the column is NOT NULL".into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> Result<(RecordBatch, RecordChunk)> {
+        let rows = self.chunk.records.len();
+        let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(self.scan.schema.to_arrow(), columns, &options)?;
+        Ok((batch, std::mem::replace(&mut self.chunk, Self::chunk(self.scan))))
+    }
+}
+
+pub struct SqliteSource {
+    scan: Scan,
+}
+
+impl SqliteSource {
+    pub fn new(cx: &TableContext) -> Result<Self> {
+        Ok(Self { scan: Scan::new(cx)? })
+    }
+}
+
+#[async_trait]
+impl Source for SqliteSource {
+    fn boundedness(&self) -> Boundedness {
+        Boundedness::Bounded
+    }
+
+    async fn enumerate(&self, _parallelism: usize) -> Result<Vec<SourceSplit>> {
+        // Opening tells of a missing file before any task runs.
+        let connection = self.scan.location.open_to_read().await?;
+        connection.close().await.map_err(|e| self.scan.location.error("read", &e))?;
+        let id = format!("{}:{}", self.scan.location.path.display(), self.scan.location.name);
+        Ok(vec![SourceSplit { id: id.into(), position: 0, detail: serde_json::Value::Null, size: None }])
+    }
+
+    fn reader(&self) -> Result<Box<dyn SourceReader>> {
+        Ok(Box::new(SqliteReader { scan: self.scan.clone(), queue: VecDeque::new(), current: None }))
+    }
+}
+
+type Message = Result<(RecordBatch, RecordChunk)>;
+
+/// A scan runs on a thread of its own: it borrows its connection, and a task must not wait for it.
+struct SqliteReader {
+    scan: Scan,
+    queue: VecDeque<SourceSplit>,
+    current: Option<(SourceSplit, Receiver<Message>)>,
+}
+
+impl SqliteReader {
+    fn start(&self, offset: u64, max_rows: usize) -> Result<Receiver<Message>> {
+        let (send, receive) = sync_channel(BATCHES_AHEAD);
+        let scan = self.scan.clone();
+        std::thread::Builder::new()
+            .name("sqlite-scan".into())
+            .spawn(move || scan_on_thread(&scan, offset, max_rows, &send))
+            .map_err(|e| Error::external(format!("cannot start the thread that scans SQLite: {e}")))?;
+        Ok(receive)
+    }
+}
+
+fn scan_on_thread(scan: &Scan, offset: u64, max_rows: usize, send: &SyncSender<Message>) {
+    let outcome = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Error::external(format!("cannot start a runtime to scan SQLite: {e}")))
+        .and_then(|runtime| {
+            runtime.block_on(scan.run(offset, max_rows, |columns, chunk| send.send(Ok((columns, chunk))).is_ok()))
+        });
+    if let Err(e) = outcome {
+        // The reader may be gone already; then nobody needs the error.
+        let _ = send.send(Err(e));
+    }
+}
+
+#[async_trait(?Send)]
+impl SourceReader for SqliteReader {
+    fn add_split(&mut self, split: SourceSplit) {
+        self.queue.push_back(split);
+    }
+
+    async fn poll(&mut self, max_rows: usize) -> Result<SourceOutput> {
+        loop {
+            let Some((split, batches)) = &mut self.current else {
+                let Some(split) = self.queue.pop_front() else { return Ok(SourceOutput::Exhausted) };
+                let batches = self.start(split.position, max_rows.max(1))?;
+                self.current = Some((split, batches));
+                continue;
+            };
+            match batches.recv_timeout(POLL_WAIT) {
+                Ok(Ok((columns, chunk))) => {
+                    split.position += (chunk.records.len() + chunk.refused.len()) as u64;
+                    return Ok(SourceOutput::Rows(columns, Arc::new(chunk)));
+                }
+                Ok(Err(e)) => return Err(e),
+                Err(RecvTimeoutError::Timeout) => {
+                    let (columns, chunk) = RowBatch::new(&self.scan, 0).take()?;
+                    return Ok(SourceOutput::Rows(columns, Arc::new(chunk)));
+                }
+                Err(RecvTimeoutError::Disconnected) => self.current = None,
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Vec<SourceSplit> {
+        self.current.iter().map(|(split, _)| split.clone()).chain(self.queue.iter().cloned()).collect()
+    }
+}
+
+/// A side table in SQLite.
+pub struct SqliteLookup {
+    scan: Scan,
+    reload: Option<Duration>,
+}
+
+impl SqliteLookup {
+    pub fn new(cx: &TableContext) -> Result<Self> {
+        Ok(Self { scan: Scan::new(cx)?, reload: reload_interval(&cx.options) })
+    }
+}
+
+#[async_trait]
+impl LookupSource for SqliteLookup {
+    async fn load_all(&self) -> Result<Snapshot> {
+        let mut snapshot = Snapshot::default();
+        self.scan
+            .run(0, ROWS_PER_BATCH, |columns, chunk| {
+                for refused in &chunk.refused {
+                    snapshot.failed.push(FailedRow { origin: chunk.origin_of(refused), error: refused.error.clone() });
+                }
+                snapshot.batches.push(columns);
+                true
+            })
+            .await?;
+        Ok(snapshot)
+    }
+
+    fn reload_interval(&self) -> Option<Duration> {
+        self.reload
+    }
+}

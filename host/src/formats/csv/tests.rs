@@ -1,0 +1,144 @@
+use super::*;
+use crate::data::{Batch, Column, LogicalType as T, Origin, PathStep, RecordChunk};
+use crate::formats::Encoded;
+use crate::formats::testing::{chunk, column, context, records, rows_as_json};
+use std::sync::Arc;
+
+fn id_and_name() -> Vec<Column> {
+    vec![column("id", T::Int), column("name", T::STRING)]
+}
+
+fn decode(cx: &FormatContext, lines: &[&str]) -> (Vec<String>, Vec<String>) {
+    let d = Csv.decoder(cx).unwrap().decode(&chunk(lines)).unwrap();
+    (rows_as_json(&d.columns), d.errors.into_iter().map(|e| e.message).collect())
+}
+
+#[test]
+fn empty_fields_are_null_except_for_text_b43() {
+    let (rows, errors) = decode(&context(id_and_name(), &[]), &[",a", ",", "\"\",\"\""]);
+    assert_eq!(rows, [r#"{"id":null,"name":"a"}"#, r#"{"id":null,"name":""}"#, r#"{"id":null,"name":""}"#]);
+    assert!(errors.is_empty());
+    let cx = context(id_and_name(), &[("null-literal", "")]);
+    assert_eq!(decode(&cx, &[",", "1,\"\""]).0, [r#"{"id":null,"name":null}"#, r#"{"id":1,"name":""}"#]);
+}
+
+#[test]
+fn the_null_literal_is_null_unless_quoted() {
+    let cx = context(id_and_name(), &[("null-literal", "NA")]);
+    let (rows, errors) = decode(&cx, &["NA,NA", "1,\"NA\""]);
+    assert_eq!(rows, [r#"{"id":null,"name":null}"#, r#"{"id":1,"name":"NA"}"#]);
+    assert!(errors.is_empty());
+}
+
+#[test]
+fn quotes_can_be_switched_off_b41() {
+    let cx = context(id_and_name(), &[("disable-quote-character", "true")]);
+    assert_eq!(decode(&cx, &["1,\"ab"]).0, [r#"{"id":1,"name":"\"ab"}"#]);
+    assert_eq!(Csv.framing(&cx.options).unwrap(), Framing::Lines);
+}
+
+#[test]
+fn each_bad_record_is_its_own_error() {
+    let (rows, errors) =
+        decode(&context(id_and_name(), &[]), &["x,a", "1,\"a", "1,a,b", "2", "3,\"a\"\",\nb\"", "4,a\"b", "5,a\n6,b"]);
+    assert_eq!(rows, [r#"{"id":2,"name":null}"#, r#"{"id":3,"name":"a\",\nb"}"#, r#"{"id":4,"name":"a\"b"}"#]);
+    assert_eq!(
+        errors,
+        [
+            "column id: 'x' is not a INT",
+            "a quoted field is not closed",
+            "the record has 3 fields, the table has 2 columns",
+            "the record holds more than one line",
+        ]
+    );
+}
+
+#[test]
+fn other_delimiters_comments_and_arrays() {
+    let columns = vec![column("a", T::Array(Box::new(T::Int))), column("s", T::STRING)];
+    let cx = context(columns, &[("field-delimiter", "|"), ("allow-comments", "true")]);
+    let d = Csv.decoder(&cx).unwrap().decode(&chunk(&["# no record", "1;2;|x,y", "1;z|"])).unwrap();
+    assert_eq!(rows_as_json(&d.columns), [r#"{"a":[1,2,null],"s":"x,y"}"#]);
+    assert_eq!(d.records, Some(vec![1]));
+    assert_eq!(d.errors[0].message, "column a: 'z' is not a INT");
+}
+
+#[test]
+fn a_projection_says_where_its_columns_stand() {
+    let mut age = column("age", T::Int);
+    age.path = vec![PathStep::Index(2)];
+    let cx = context(vec![age], &[]);
+    assert_eq!(decode(&cx, &["1,n,30"]).0, [r#"{"age":30}"#]);
+    assert!(Csv.by_position(&cx.options));
+}
+
+#[test]
+fn a_header_finds_columns_by_name_and_its_absence_is_told() {
+    let cx = context(vec![column("b", T::Int)], &[("header", "true")]);
+    let with_header = |header: &str| {
+        let plain = chunk(&["1,2", "3"]);
+        let mut chunk =
+            RecordChunk { bytes: plain.bytes.clone(), records: plain.records.clone(), ..Default::default() };
+        chunk.split = "f.csv".into();
+        chunk.header = Some(header.as_bytes().into());
+        Arc::new(chunk)
+    };
+    let mut decoder = Csv.decoder(&cx).unwrap();
+    let d = decoder.decode(&with_header("a,\"b\"")).unwrap();
+    assert_eq!(rows_as_json(&d.columns), [r#"{"b":2}"#, r#"{"b":null}"#]);
+    let d = decoder.decode(&with_header("b,a")).unwrap();
+    assert_eq!(rows_as_json(&d.columns), [r#"{"b":1}"#, r#"{"b":3}"#]);
+    let error = decoder.decode(&with_header("x,y")).err().unwrap();
+    assert_eq!(error.message, "table t: the header of f.csv has no column b");
+    assert_eq!(error.hint.as_deref(), Some("its columns are: x, y"));
+}
+
+#[test]
+fn what_is_written_reads_back_b42() {
+    let cx = context(
+        vec![
+            column("s", T::STRING),
+            column("n", T::Decimal(5, 2)),
+            column("t", T::Timestamp(3)),
+            column("a", T::Array(Box::new(T::Int))),
+        ],
+        &[("null-literal", "NA")],
+    );
+    let lines =
+        ["NA,NA,NA,NA", "\"NA\",1.50,2020-01-01 00:00:00.5,1;NA;3", "\"a,\"\"b\"\"\n\",-0.05,NA,7", "plain,0.00,NA,NA"];
+    let d = Csv.decoder(&cx).unwrap().decode(&chunk(&lines)).unwrap();
+    assert!(d.errors.is_empty(), "{:?}", d.errors);
+    let mut out = Encoded::default();
+    Csv.encoder(&cx).unwrap().encode(&Batch::new(d.columns, Origin::unknown()), &mut out, &mut vec![]).unwrap();
+    assert_eq!(records(&out), lines);
+}
+
+#[test]
+fn null_without_a_literal_is_an_empty_field_b42() {
+    let cx = context(vec![column("a", T::Int), column("b", T::STRING)], &[]);
+    let d = Csv.decoder(&cx).unwrap().decode(&chunk(&[",x", ""])).unwrap();
+    let mut out = Encoded::default();
+    let mut encoder = Csv.encoder(&cx).unwrap();
+    encoder.encode(&Batch::new(d.columns, Origin::unknown()), &mut out, &mut vec![]).unwrap();
+    assert_eq!(records(&out), [",x", ","]);
+}
+
+#[test]
+fn what_cannot_be_read_back_without_quotes_is_an_error() {
+    let cx = context(vec![column("s", T::STRING)], &[]);
+    let d = Csv.decoder(&cx).unwrap().decode(&chunk(&["\"a,b\"", "x"])).unwrap();
+    let cx = context(vec![column("s", T::STRING)], &[("disable-quote-character", "true")]);
+    let (mut out, mut errors) = (Encoded::default(), vec![]);
+    let mut encoder = Csv.encoder(&cx).unwrap();
+    encoder.encode(&Batch::new(d.columns, Origin::unknown()), &mut out, &mut errors).unwrap();
+    assert_eq!(records(&out), ["x"]);
+    assert_eq!(errors[0].message, "column s: contains a delimiter or newline, and quotes are disabled");
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let cx = context(id_and_name(), &[("field-delimiter", "¦")]);
+    assert!(Csv.decoder(&cx).err().unwrap().message.contains("ASCII"));
+    let cx = context(vec![column("m", T::Map(Box::new(T::STRING), Box::new(T::Int)))], &[]);
+    assert!(Csv.decoder(&cx).err().unwrap().message.contains("CSV cannot hold a MAP"));
+}
