@@ -1,5 +1,7 @@
 //! Record formats: bytes to columns and back. A format is one file here and one line in [`FORMATS`].
 
+pub mod options;
+
 use crate::data::{Batch, RecordChunk, RowError, TableSchema};
 use crate::error::Result;
 use crate::sql::options::{OptionSpec, ResolvedOptions};

@@ -1,0 +1,2 @@
+//! See [`options`].
+pub mod options;
