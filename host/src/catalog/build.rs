@@ -159,7 +159,7 @@ impl Builder<'_> {
     fn connector(&mut self, named: &ConnectorKey<'_>) -> Option<&'static dyn ConnectorFactory> {
         let names = |c: &&'static dyn ConnectorFactory| c.names(named.dialect);
         let exact = |n: &&str| **n == *named.value;
-        let found = self.connectors.iter().find(|c| names(c).iter().any(|n| exact(&n)));
+        let found = self.connectors.iter().find(|c| names(c).iter().any(exact));
         if found.is_none() {
             let mut all: Vec<&str> = self.connectors.iter().flat_map(names).copied().collect();
             all.sort_unstable();

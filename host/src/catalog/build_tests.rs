@@ -133,6 +133,21 @@ fn every_statement_of_the_seeds_is_read_without_error() {
     }
 }
 
+#[test]
+fn a_seed_that_breaks_off_anywhere_is_read_without_panic_and_with_places_in_the_text() {
+    for path in test_files("sql/seeds") {
+        let text = std::fs::read_to_string(&path).expect("readable seed");
+        for (end, _) in text.char_indices().step_by(7) {
+            let half = &text[..end];
+            for d in check_text(half).1 {
+                let span = d.span.expect("a place");
+                assert!((1..=half.lines().count() as u32 + 1).contains(&span.start.line), "{d:?}\n{half}");
+                assert!(span.start <= span.end, "{d:?}");
+            }
+        }
+    }
+}
+
 const KAFKA: &str = "type='kafka', bootstrapServers='h:1', topic='t'";
 
 fn column_types(catalog: &Catalog, table: &str) -> Vec<String> {

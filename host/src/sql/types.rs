@@ -274,15 +274,12 @@ impl JobParser<'_> {
 
     pub fn number(&mut self, min: u64, max: u64, what: &str) -> Parsed<u64> {
         let Token::Number(text, _) = self.token(0) else { return Err(self.unexpected(what)) };
-        let n = text.parse::<u64>().ok().filter(|n| (min..=max).contains(n));
-        n.map(|n| {
-            self.advance();
-            n
-        })
-        .ok_or_else(|| {
+        let Some(n) = text.parse::<u64>().ok().filter(|n| (min..=max).contains(n)) else {
             let message = format!("{what} from {min} to {max} is needed, found {}", self.token(0));
-            Diagnostic::error(codes::BAD_TYPE_PARAMETER, self.span(0), message)
-        })
+            return Err(Diagnostic::error(codes::BAD_TYPE_PARAMETER, self.span(0), message));
+        };
+        self.advance();
+        Ok(n)
     }
 }
 
