@@ -94,13 +94,109 @@ impl SourceFile {
         if let Some(span) = d.span
             && let Some(line) = self.text.lines().nth(span.start.line.saturating_sub(1) as usize)
         {
-            render_caret(&mut out, line, span);
+            render_caret(&mut out, &redact_in_place(line), span);
         }
         if let Some(hint) = &d.hint {
             let _ = writeln!(out, "  = {hint}");
         }
         out
     }
+}
+
+/// Words whose values are secrets, wherever they stand in a key.
+const SECRET_WORDS: &[&str] = &["password", "passwd", "pwd", "secret", "token", "accesskey", "access_key", "api_key"];
+
+/// Whether an option of this name holds a secret by its name alone.
+pub fn is_secret_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|w| key.contains(w))
+}
+
+/// The text with every secret in it replaced by `******`: values after a word like `password` and `=` (URLs, JAAS
+/// lines, job text) and the password of `scheme://user:password@host`.
+pub fn redact(text: &str) -> String {
+    replace_secrets(text, |_| "******".to_string())
+}
+
+/// As [`redact`], one `*` for one character, so that columns stay right.
+fn redact_in_place(text: &str) -> String {
+    replace_secrets(text, |secret| "*".repeat(secret.chars().count()))
+}
+
+fn replace_secrets(text: &str, mask: impl Fn(&str) -> String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for range in secret_ranges(text) {
+        if range.start >= copied
+            && let (Some(before), Some(secret)) = (text.get(copied..range.start), text.get(range.clone()))
+        {
+            out.push_str(before);
+            out.push_str(&mask(secret));
+            copied = range.end;
+        }
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    out
+}
+
+fn secret_ranges(text: &str) -> Vec<std::ops::Range<usize>> {
+    let lower = text.to_ascii_lowercase();
+    let mut found = Vec::new();
+    for word in SECRET_WORDS {
+        for (at, _) in lower.match_indices(word) {
+            found.extend(value_after(text, at + word.len()));
+        }
+    }
+    for (at, _) in text.match_indices("://") {
+        let authority = at + 3;
+        let rest = &text[authority..];
+        let end = rest.find(['/', '?', '\'', '"', ' ', ',']).unwrap_or(rest.len());
+        if let Some(host) = rest[..end].rfind('@')
+            && let Some(colon) = rest[..host].find(':')
+        {
+            found.push(authority + colon + 1..authority + host);
+        }
+    }
+    found.sort_by_key(|r| (r.start, std::cmp::Reverse(r.end)));
+    found
+}
+
+/// The value of `[rest of the key][quote] = [quote]value` whose key has been read up to `from`.
+fn value_after(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
+    let bytes = text.as_bytes();
+    let skip = |mut i: usize, what: fn(u8) -> bool| {
+        while bytes.get(i).is_some_and(|b| what(*b)) {
+            i += 1;
+        }
+        i
+    };
+    let blank = |b: u8| matches!(b, b' ' | b'\t');
+    let key_end = skip(from, |b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+    let key_end = key_end + usize::from(matches!(bytes.get(key_end), Some(b'\'' | b'"' | b'`')));
+    let sign = skip(key_end, blank);
+    let sign_length = match text.get(sign..)?.chars().next()? {
+        c @ ('=' | ':' | '＝' | '：') => c.len_utf8(),
+        '\'' | '"' => 0,
+        _ => return None,
+    };
+    let start = skip(sign + sign_length, blank);
+    let quote = text[start..].chars().next().filter(|c| matches!(c, '\'' | '"' | '‘' | '“'));
+    let (start, end) = match quote {
+        Some(q) => {
+            let start = start + q.len_utf8();
+            let closing = match q {
+                '‘' => '’',
+                '“' => '”',
+                q => q,
+            };
+            (start, text[start..].find(closing))
+        }
+        None => {
+            (start, text[start..].find(|c: char| c.is_whitespace() || matches!(c, '&' | ';' | ',' | '\'' | '"' | ')')))
+        }
+    };
+    let end = end.map_or(text.len(), |e| start + e);
+    (end > start).then_some(start..end)
 }
 
 /// The longest stretch of a source line that is shown; longer lines are cut around the caret.
@@ -125,4 +221,36 @@ fn render_caret(out: &mut String, line: &str, span: Span) {
     let _ = writeln!(out, " {gutter} |");
     let _ = writeln!(out, " {number} | {}", shown.trim_end());
     let _ = writeln!(out, " {gutter} | {}{}", " ".repeat(width(&chars[from..start])), "^".repeat(marks));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_in_every_form() {
+        assert_eq!(
+            redact("jdbc:mysql://h:3306/d?user=u&password=p1&x=1"),
+            "jdbc:mysql://h:3306/d?user=u&password=******&x=1"
+        );
+        assert_eq!(redact("postgres://u:p1@h/d"), "postgres://u:******@h/d");
+        assert_eq!(redact(r#"required username="u" password="p 1";"#), r#"required username="u" password="******";"#);
+        assert_eq!(redact("password='p1',"), "password='******',");
+        assert_eq!(redact("'ssl.key.password' = 'p1'"), "'ssl.key.password' = '******'");
+        assert_eq!(redact("h1:9092,h2:9092"), "h1:9092,h2:9092");
+        assert_eq!(redact("password"), "password");
+    }
+
+    #[test]
+    fn a_shown_source_line_hides_the_password_and_keeps_the_caret_in_place() {
+        let file = SourceFile::new("job.sql", "  password ='abc', tpic='t'");
+        let span = Span::new(Pos { line: 1, column: 20 }, Pos { line: 1, column: 24 });
+        let text = file.render(&Diagnostic::error("E0301", span, "unknown option tpic"));
+        assert!(
+            text.contains("| password ='***', tpic='t'\n") || text.contains("   password ='***', tpic='t'\n"),
+            "{text}"
+        );
+        assert!(text.contains(&format!("{}^^^^\n", " ".repeat(19))), "{text}");
+        assert!(!text.contains("abc"));
+    }
 }

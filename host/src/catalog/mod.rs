@@ -1,5 +1,14 @@
 //! The tables, views and functions of a job, resolved: dialect, connector, columns and options of each.
 
+mod build;
+mod columns;
+pub mod common;
+mod describe;
+mod format;
+
+pub use build::{build, build_with};
+pub use describe::describe;
+
 use crate::connectors::api::ConnectorFactory;
 use crate::data::{LogicalType, PathStep};
 use crate::diagnostic::Span;
@@ -65,4 +74,6 @@ pub struct Catalog {
     pub tables: IndexMap<String, TableDescriptor>,
     pub views: IndexMap<String, CreateView>,
     pub functions: IndexMap<String, CreateFunction>,
+    /// Tables whose declarations are too wrong to be here: "unknown table" about one of them would be noise.
+    pub broken: Vec<String>,
 }

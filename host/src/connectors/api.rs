@@ -17,6 +17,38 @@ pub struct Capabilities {
     pub lookup: bool,
 }
 
+/// How a script uses a table, for [`ConnectorFactory::check_options`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableUse {
+    pub dialect: Dialect,
+    /// What `type`, `connector.type` or `connector` says.
+    pub connector_name: String,
+    /// Declared `PERIOD FOR SYSTEM_TIME`.
+    pub is_side: bool,
+    /// The target of an INSERT.
+    pub is_sink: bool,
+    pub has_primary_key: bool,
+}
+
+/// Something wrong with options that are each right by themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionProblem {
+    /// Our name of the option to point at; the whole WITH clause if it was not given.
+    pub option: &'static str,
+    pub message: String,
+    /// False: a warning.
+    pub is_error: bool,
+}
+
+impl OptionProblem {
+    pub fn error(option: &'static str, message: impl Into<String>) -> Self {
+        Self { option, message: message.into(), is_error: true }
+    }
+    pub fn warning(option: &'static str, message: impl Into<String>) -> Self {
+        Self { option, message: message.into(), is_error: false }
+    }
+}
+
 /// What a sink accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangelogMode {
@@ -74,6 +106,14 @@ pub trait ConnectorFactory: Send + Sync {
     /// The format that a table has without naming one (`dt_nest` for flinkStreamSQL's Kafka source).
     fn default_format(&self, _dialect: Dialect, _as_sink: bool) -> Option<&'static str> {
         None
+    }
+    /// Format options whose default differs for this connector: (option, text).
+    fn format_defaults(&self, _dialect: Dialect, _as_sink: bool) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+    /// Rules over several options (one of two, all or none), and options that change nothing in this use.
+    fn check_options(&self, _table: &TableUse, _options: &ResolvedOptions) -> Vec<OptionProblem> {
+        Vec::new()
     }
     /// False while only the option table exists: `check` accepts such tables, `run` needs a stand-in.
     fn has_runtime(&self) -> bool {

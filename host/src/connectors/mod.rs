@@ -2,7 +2,10 @@
 pub mod api;
 pub mod console;
 pub mod file;
+pub mod kafka;
+pub mod kudu;
 pub mod local;
+pub mod mysql;
 pub mod native_format;
 pub mod sqlite;
 pub mod stand_in;
@@ -12,5 +15,12 @@ mod testing;
 use api::ConnectorFactory;
 
 /// Every connector that the binary has.
-pub static CONNECTORS: &[&dyn ConnectorFactory] =
-    &[&console::ConsoleFactory, &file::FileFactory, &sqlite::SqliteFactory];
+pub static CONNECTORS: &[&dyn ConnectorFactory] = &[
+    &console::ConsoleFactory,
+    &file::FileFactory,
+    &kafka::Kafka,
+    &kafka::UpsertKafka,
+    &kudu::Kudu,
+    &mysql::MySql,
+    &sqlite::SqliteFactory,
+];

@@ -1,7 +1,339 @@
-//! Option tables of the formats.
+//! The option tables of the formats. Spellings stand behind a prefix that the dialect gives: Flink `json.` (also
+//! `value.json.`), legacy `format.`; flinkStreamSQL's keys have none.
 
-use crate::sql::options::OptionSpec;
+use crate::sql::options::Dialect::{self, DtStack, Flink, Legacy};
+use crate::sql::options::{OptionSpec, OptionType};
 
-pub static JSON: &[OptionSpec] = &[];
-pub static CSV: &[OptionSpec] = &[];
-pub static RAW: &[OptionSpec] = &[];
+/// A format as the catalog knows it. The codec behind it is looked up by the same identifier at run time.
+pub struct FormatOptions {
+    pub identifier: &'static str,
+    /// What `'format'`, `'format.type'` or `sourcedatatype` may say.
+    pub names: &'static [(Dialect, &'static str)],
+    pub options: &'static [OptionSpec],
+    /// False: known, but records of it cannot be read or written yet.
+    pub supported: bool,
+    /// The options' prefix is the same in every dialect (`wasm.`).
+    pub own_prefix: bool,
+}
+
+impl FormatOptions {
+    /// What stands in front of an option's spelling.
+    pub fn prefixes(&self, dialect: Dialect) -> Vec<String> {
+        let own = format!("{}.", self.identifier);
+        match dialect {
+            _ if self.own_prefix => vec![own.clone(), format!("value.{own}"), format!("format.{own}")],
+            Dialect::DtStack => vec![String::new()],
+            Dialect::Legacy => vec!["format.".to_string()],
+            Dialect::Flink => vec![own.clone(), format!("value.{own}")],
+        }
+    }
+}
+
+/// The format of this name in this dialect.
+pub fn find(dialect: Dialect, name: &str) -> Option<&'static FormatOptions> {
+    FORMAT_OPTIONS.iter().find(|f| f.names.iter().any(|(d, n)| *d == dialect && n.eq_ignore_ascii_case(name)))
+}
+
+/// Every format name of a dialect.
+pub fn names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
+    FORMAT_OPTIONS.iter().flat_map(|f| f.names.iter()).filter(move |(d, _)| *d == dialect).map(|(_, n)| *n)
+}
+
+pub static FORMAT_OPTIONS: &[FormatOptions] = &[
+    FormatOptions {
+        identifier: "json",
+        names: &[(DtStack, "json"), (Legacy, "json"), (Flink, "json")],
+        options: JSON,
+        supported: true,
+        own_prefix: false,
+    },
+    FormatOptions {
+        identifier: "dt_nest",
+        names: &[(DtStack, "dt_nest")],
+        options: JSON,
+        supported: true,
+        own_prefix: false,
+    },
+    FormatOptions {
+        identifier: "csv",
+        names: &[(DtStack, "csv"), (Legacy, "csv"), (Flink, "csv")],
+        options: CSV,
+        supported: true,
+        own_prefix: false,
+    },
+    FormatOptions { identifier: "raw", names: &[(Flink, "raw")], options: RAW, supported: true, own_prefix: false },
+    FormatOptions {
+        identifier: "wasm",
+        names: &[(DtStack, "wasm"), (Legacy, "wasm"), (Flink, "wasm")],
+        options: WASM,
+        supported: true,
+        own_prefix: true,
+    },
+    FormatOptions {
+        identifier: "avro",
+        names: &[(DtStack, "avro"), (Legacy, "avro"), (Flink, "avro")],
+        options: AVRO,
+        supported: false,
+        own_prefix: false,
+    },
+    FormatOptions {
+        identifier: "debezium-json",
+        names: &[(Flink, "debezium-json")],
+        options: DEBEZIUM_JSON,
+        supported: false,
+        own_prefix: false,
+    },
+];
+
+/// Flink's json format; flinkStreamSQL's `json` and `dt_nest` have hardly any options.
+pub static JSON: &[OptionSpec] = &[
+    OptionSpec::new(
+        "fail-on-missing-field",
+        OptionType::Bool,
+        &[(Flink, "fail-on-missing-field"), (Legacy, "fail-on-missing-field")],
+        "A record without one of the columns cannot be decoded (else: NULL).",
+    )
+    .default(&[(Flink, "false"), (Legacy, "false")]),
+    OptionSpec::new(
+        "ignore-parse-errors",
+        OptionType::Bool,
+        &[(Flink, "ignore-parse-errors"), (Legacy, "ignore-parse-errors")],
+        "Values that cannot be decoded are NULL, records that are no JSON are skipped.",
+    )
+    .default(&[(Flink, "false"), (Legacy, "false")]),
+    OptionSpec::new(
+        "timestamp-format.standard",
+        OptionType::Enum(&["SQL", "ISO-8601"]),
+        &[(Flink, "timestamp-format.standard"), (Legacy, "timestamp-format.standard")],
+        "Timestamps as yyyy-MM-dd HH:mm:ss.f (SQL) or yyyy-MM-ddTHH:mm:ss.f (ISO-8601).",
+    ),
+    OptionSpec::new(
+        "map-null-key.mode",
+        OptionType::Enum(&["FAIL", "DROP", "LITERAL"]),
+        &[(Flink, "map-null-key.mode")],
+        "A NULL key of a map, written: an error, left out, or map-null-key.literal.",
+    )
+    .default(&[(Flink, "FAIL")]),
+    OptionSpec::new(
+        "map-null-key.literal",
+        OptionType::Text,
+        &[(Flink, "map-null-key.literal")],
+        "The name written for a NULL key.",
+    )
+    .default(&[(Flink, "null")]),
+    OptionSpec::new(
+        "encode.decimal-as-plain-number",
+        OptionType::Bool,
+        &[(Flink, "encode.decimal-as-plain-number")],
+        "Decimals are written without an exponent.",
+    )
+    .default(&[(Flink, "false")]),
+    OptionSpec::new(
+        "encode.ignore-null-fields",
+        OptionType::Bool,
+        &[(Flink, "encode.ignore-null-fields")],
+        "NULL columns are left out.",
+    )
+    .default(&[(Flink, "false")]),
+    OptionSpec::new(
+        "derive-schema",
+        OptionType::Ignored("the columns are the schema"),
+        &[(Legacy, "derive-schema")],
+        "Always on.",
+    ),
+    OptionSpec::new(
+        "schema",
+        OptionType::Ignored("the columns are the schema"),
+        &[(Legacy, "json-schema"), (Legacy, "schema"), (DtStack, "schemaInfo")],
+        "The columns are the schema.",
+    ),
+    OptionSpec::new(
+        "property-version",
+        OptionType::Ignored("there is one version"),
+        &[(Legacy, "property-version")],
+        "1",
+    ),
+];
+
+/// Flink's csv format and our `header`.
+pub static CSV: &[OptionSpec] = &[
+    OptionSpec::new(
+        "field-delimiter",
+        OptionType::Char,
+        &[(Flink, "field-delimiter"), (Legacy, "field-delimiter"), (DtStack, "fieldDelimiter")],
+        "The character between fields.",
+    )
+    .default(&[(Flink, ","), (Legacy, ","), (DtStack, ",")]),
+    OptionSpec::new(
+        "header",
+        OptionType::Bool,
+        &[(Flink, "header"), (Legacy, "header"), (DtStack, "csv.header")],
+        "Files begin with a line of column names; columns are found by name. Without it by position.",
+    )
+    .default(&[(Flink, "false"), (Legacy, "false"), (DtStack, "false")]),
+    OptionSpec::new(
+        "quote-character",
+        OptionType::Char,
+        &[(Flink, "quote-character"), (Legacy, "quote-character"), (DtStack, "quoteCharacter")],
+        "The character around fields that contain delimiters.",
+    ),
+    OptionSpec::new(
+        "disable-quote-character",
+        OptionType::Bool,
+        &[(Flink, "disable-quote-character"), (Legacy, "disable-quote-character")],
+        "Quotes are ordinary characters.",
+    )
+    .default(&[(Flink, "false"), (Legacy, "false")]),
+    OptionSpec::new(
+        "allow-comments",
+        OptionType::Bool,
+        &[(Flink, "allow-comments"), (Legacy, "allow-comments"), (DtStack, "allowComments"), (DtStack, "allowComment")],
+        "Lines that begin with # are no records.",
+    )
+    .default(&[(Flink, "false"), (Legacy, "false"), (DtStack, "true")]),
+    OptionSpec::new(
+        "ignore-parse-errors",
+        OptionType::Bool,
+        &[(Flink, "ignore-parse-errors"), (Legacy, "ignore-parse-errors"), (DtStack, "ignoreParseErrors")],
+        "Values that cannot be decoded are NULL, records of the wrong shape are skipped.",
+    ),
+    OptionSpec::new(
+        "array-element-delimiter",
+        OptionType::Text,
+        &[(Flink, "array-element-delimiter"), (Legacy, "array-element-delimiter"), (DtStack, "arrayElementDelimiter")],
+        "The text between the elements of an array.",
+    ),
+    OptionSpec::new(
+        "escape-character",
+        OptionType::Char,
+        &[(Flink, "escape-character"), (Legacy, "escape-character"), (DtStack, "escapeCharacter")],
+        "The character that takes the meaning from the next one.",
+    ),
+    OptionSpec::new(
+        "null-literal",
+        OptionType::Text,
+        &[(Flink, "null-literal"), (Legacy, "null-literal"), (DtStack, "nullLiteral")],
+        "The field text that means NULL.",
+    ),
+    OptionSpec::new(
+        "line-delimiter",
+        OptionType::Ignored("records are lines"),
+        &[(Legacy, "line-delimiter")],
+        "Records are lines.",
+    ),
+    OptionSpec::new(
+        "schema",
+        OptionType::Ignored("the columns are the schema"),
+        &[(Legacy, "schema"), (Legacy, "derive-schema"), (DtStack, "schemaInfo")],
+        "The columns are the schema.",
+    ),
+    OptionSpec::new(
+        "property-version",
+        OptionType::Ignored("there is one version"),
+        &[(Legacy, "property-version")],
+        "1",
+    ),
+];
+
+pub static RAW: &[OptionSpec] = &[
+    OptionSpec::new("charset", OptionType::Text, &[(Flink, "charset")], "The encoding of text.")
+        .default(&[(Flink, "UTF-8")]),
+    OptionSpec::new(
+        "endianness",
+        OptionType::Enum(&["big-endian", "little-endian"]),
+        &[(Flink, "endianness")],
+        "The byte order of numbers.",
+    )
+    .default(&[(Flink, "big-endian")]),
+];
+
+/// A plugin decodes or encodes; everything else under `wasm.` is handed to it.
+pub static WASM: &[OptionSpec] = &[
+    OptionSpec::new(
+        "module",
+        OptionType::Text,
+        &[(DtStack, "module"), (Legacy, "module"), (Flink, "module")],
+        "The plugin's .wasm file, relative to the job file.",
+    )
+    .required(&[DtStack, Legacy, Flink]),
+    OptionSpec::new(
+        "function",
+        OptionType::Text,
+        &[(DtStack, "function"), (Legacy, "function"), (Flink, "function")],
+        "The formatter or decoder in the module, if it has several.",
+    ),
+    OptionSpec::new(
+        "config",
+        OptionType::Prefix,
+        &[(DtStack, ""), (Legacy, ""), (Flink, "")],
+        "Every other option under wasm. is the plugin's configuration.",
+    ),
+];
+
+pub static AVRO: &[OptionSpec] = &[
+    OptionSpec::new(
+        "schema",
+        OptionType::Text,
+        &[(DtStack, "schemaInfo"), (Legacy, "avro-schema"), (Legacy, "record-class")],
+        "The Avro schema as JSON.",
+    )
+    .required(&[DtStack]),
+    OptionSpec::new("encoding", OptionType::Enum(&["binary", "json"]), &[(Flink, "encoding")], "The Avro encoding."),
+    OptionSpec::new(
+        "timestamp_mapping.legacy",
+        OptionType::Bool,
+        &[(Flink, "timestamp_mapping.legacy")],
+        "Timestamps as Flink before 1.19 mapped them.",
+    ),
+    OptionSpec::new(
+        "property-version",
+        OptionType::Ignored("there is one version"),
+        &[(Legacy, "property-version")],
+        "1",
+    ),
+];
+
+pub static DEBEZIUM_JSON: &[OptionSpec] = &[
+    OptionSpec::new("schema-include", OptionType::Bool, &[(Flink, "schema-include")], "Records carry their schema."),
+    OptionSpec::new(
+        "ignore-parse-errors",
+        OptionType::Bool,
+        &[(Flink, "ignore-parse-errors")],
+        "Records that cannot be decoded are skipped.",
+    ),
+    OptionSpec::new(
+        "timestamp-format.standard",
+        OptionType::Enum(&["SQL", "ISO-8601"]),
+        &[(Flink, "timestamp-format.standard")],
+        "The form of timestamps.",
+    ),
+    OptionSpec::new(
+        "map-null-key.mode",
+        OptionType::Enum(&["FAIL", "DROP", "LITERAL"]),
+        &[(Flink, "map-null-key.mode")],
+        "A NULL key of a map, written.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_can_be_read_and_every_option_is_explained() {
+        for f in FORMAT_OPTIONS {
+            for o in f.options {
+                assert!(!o.doc.is_empty(), "{}.{}", f.identifier, o.name);
+                for (_, d) in o.default {
+                    assert!(crate::sql::options::parse_value(o.kind, d).is_ok(), "{}.{}", f.identifier, o.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_belong_to_dialects() {
+        assert_eq!(find(DtStack, "dt_nest").map(|f| f.identifier), Some("dt_nest"));
+        assert!(find(Flink, "dt_nest").is_none());
+    }
+}

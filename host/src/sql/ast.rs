@@ -15,6 +15,8 @@ pub struct Name {
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub statements: Vec<Statement>,
+    /// Names that statements with errors would have declared: "unknown table" about one of them would be noise.
+    pub broken: Vec<String>,
 }
 
 #[derive(Debug, Clone)]

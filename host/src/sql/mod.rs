@@ -1,3 +1,19 @@
 //! Job text to statements. No I/O here; everything has a place in the text.
 pub mod ast;
+pub mod codes;
+mod create_function;
+mod create_table;
+mod cursor;
+pub mod dialect;
+mod option_value;
 pub mod options;
+pub mod parser;
+mod resolve;
+pub mod suggest;
+mod text;
+pub mod types;
+pub mod unsupported;
+mod unsupported_expr;
+mod with_options;
+
+pub use parser::parse_script;

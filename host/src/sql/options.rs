@@ -1,9 +1,12 @@
 //! One table of [`OptionSpec`]s per connector and format drives parsing, unknown-option and did-you-mean messages
 //! with positions, redaction, and the option tables of the docs.
 
-use crate::diagnostic::Span;
+use crate::diagnostic::{Span, is_secret_key, redact};
 use indexmap::IndexMap;
 use std::time::Duration;
+
+pub use super::option_value::{parse_size, parse_value};
+pub use super::resolve::{Resolver, resolve};
 
 /// Which family of job files a table was written for. Chosen per table by its keys: `type` is flinkStreamSQL,
 /// `connector.type` is legacy Flink 1.9/1.10 and DLI, `connector` is Flink since 1.11.
@@ -51,6 +54,8 @@ pub enum OptionType {
     Enum(&'static [&'static str]),
     /// Split on `,` and `，`, trimmed.
     List,
+    /// As List, split on this character only (Flink's topic lists: `;`).
+    ListBy(char),
     /// A single character (`\t`, `\u0001` and `U&'\0001'` forms too).
     Char,
     /// The names it stands for are everything that starts with it: `properties.*`.
@@ -72,6 +77,32 @@ pub struct OptionSpec {
     pub default: &'static [(Dialect, &'static str)],
     pub sensitive: bool,
     pub doc: &'static str,
+}
+
+/// Building blocks of the option tables.
+impl OptionSpec {
+    pub const fn new(
+        name: &'static str,
+        kind: OptionType,
+        spellings: &'static [(Dialect, &'static str)],
+        doc: &'static str,
+    ) -> Self {
+        Self { name, spellings, kind, required: &[], default: &[], sensitive: false, doc }
+    }
+    /// In these dialects a table without the option (or with an empty one) is refused.
+    pub const fn required(self, dialects: &'static [Dialect]) -> Self {
+        Self { required: dialects, ..self }
+    }
+    pub const fn default(self, values: &'static [(Dialect, &'static str)]) -> Self {
+        Self { default: values, ..self }
+    }
+    pub const fn sensitive(self) -> Self {
+        Self { sensitive: true, ..self }
+    }
+    /// The spellings of this option in a dialect.
+    pub fn spelled(&self, dialect: Dialect) -> impl Iterator<Item = &'static str> {
+        self.spellings.iter().filter(move |(d, _)| *d == dialect).map(|(_, s)| *s)
+    }
 }
 
 /// A checked value. The accessors of [`ResolvedOptions`] cannot fail for options of the right type.
@@ -113,6 +144,25 @@ impl ResolvedOptions {
     }
     pub fn is_set(&self, name: &str) -> bool {
         self.get(name).is_some_and(|e| e.span.is_some())
+    }
+    /// What may be shown of the options: key and value as written (or as the default says), secrets as `******`,
+    /// and whether it was given.
+    pub fn display(&self) -> Vec<(String, String, bool)> {
+        let mut shown: Vec<_> = self
+            .entries
+            .values()
+            .map(|e| {
+                let secret = e.sensitive || is_secret_key(&e.key);
+                (e.key.clone(), if secret { "******".to_string() } else { redact(&e.text) }, e.span.is_some())
+            })
+            .collect();
+        for (prefix, rest) in &self.prefixed {
+            for (key, value) in rest {
+                let value = if is_secret_key(key) { "******".to_string() } else { redact(value) };
+                shown.push((format!("{prefix}.{key}"), value, true));
+            }
+        }
+        shown
     }
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.get(name)?.value {

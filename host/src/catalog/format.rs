@@ -1,0 +1,63 @@
+//! The format of a table.
+
+use super::TableFormat;
+use crate::connectors::api::ConnectorFactory;
+use crate::diagnostic::Diagnostic;
+use crate::formats::options::{FormatOptions, find, names};
+use crate::sql::codes;
+use crate::sql::options::{Dialect, OptionEntry, ResolvedOptions, Resolver, parse_value};
+use crate::sql::suggest::did_you_mean;
+
+/// The format that the options name, or the connector's default in this dialect, with its options. Messages about the
+/// format's name go to `late`: the resolver holds the other list.
+pub(super) fn table_format(
+    resolver: &mut Resolver<'_>,
+    connector: &dyn ConnectorFactory,
+    dialect: Dialect,
+    as_sink: bool,
+    options: &ResolvedOptions,
+    late: &mut Vec<Diagnostic>,
+) -> Option<TableFormat> {
+    if !connector.has_format() {
+        return None;
+    }
+    let entry = options.get("format");
+    let name = entry.and_then(|_| options.text("format")).or_else(|| connector.default_format(dialect, as_sink))?;
+    let span = entry.and_then(|e| e.span);
+    let Some(format) = find(dialect, name.trim()) else {
+        let all: Vec<&str> = names(dialect).collect();
+        let d = Diagnostic::error(codes::UNKNOWN_FORMAT, span, format!("unknown format {name}"));
+        let near = did_you_mean(name, all.iter().copied()).map(|h| format!("{h} ")).unwrap_or_default();
+        late.push(d.hint(format!("{near}formats are {}", all.join(", "))));
+        return None;
+    };
+    let resolved = format_options(resolver, format, connector, dialect, as_sink);
+    if !format.supported {
+        let d = Diagnostic::error(codes::UNSUPPORTED_FORMAT, span, format!("not supported yet: format {name}"));
+        late.push(d.hint("a plugin can decode and encode it: 'format' = 'wasm'"));
+        return None;
+    }
+    Some(TableFormat { identifier: format.identifier.to_string(), span, options: resolved })
+}
+
+fn format_options(
+    resolver: &mut Resolver<'_>,
+    format: &'static FormatOptions,
+    connector: &dyn ConnectorFactory,
+    dialect: Dialect,
+    as_sink: bool,
+) -> ResolvedOptions {
+    let prefixes = format.prefixes(dialect);
+    let prefixes: Vec<&str> = prefixes.iter().map(String::as_str).collect();
+    let mut resolved = resolver.take(&[format.options], &prefixes);
+    for (name, text) in connector.format_defaults(dialect, as_sink) {
+        let spec = format.options.iter().find(|o| o.name == *name);
+        if let Some((spec, entry)) = spec.and_then(|s| Some((s, resolved.entries.get_mut(s.name)?)))
+            && entry.span.is_none()
+            && let Ok(value) = parse_value(spec.kind, text)
+        {
+            *entry = OptionEntry { value, text: text.to_string(), ..entry.clone() };
+        }
+    }
+    resolved
+}

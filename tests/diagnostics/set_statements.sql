@@ -1,0 +1,6 @@
+-- expect: error[E0101] 5:6 expected =, found the end of the statement
+-- expect: error[E0101] 6:5 expected an option, found =
+SET 'a' = 'b';
+SET table.exec.x = true;
+SET a;
+SET = 5;

@@ -1,0 +1,2 @@
+-- expect: error[E0101] 2:15 expected (, found the end of the statement
+CREATE TABLE t

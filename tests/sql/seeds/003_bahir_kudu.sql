@@ -1,0 +1,1 @@
+CREATE TABLE TestTable ( first STRING, second STRING, third INT NOT NULL ) WITH ( 'connector.type' = 'kudu', 'kudu.masters' = '...', 'kudu.table' = 'TestTable', 'kudu.hash-columns' = 'first', 'kudu.primary-key-columns' = 'first,second' )
