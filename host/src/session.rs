@@ -3,7 +3,7 @@
 mod binder;
 mod functions;
 
-use crate::catalog::{Catalog, TableRole};
+use crate::catalog::Catalog;
 use crate::connectors::stand_in::StandIn;
 use crate::diagnostic::{Diagnostic, Severity, SourceFile};
 use crate::error::{Error, Result};
@@ -55,9 +55,9 @@ impl CompiledJob {
             self.settings.time_zone
         );
         for table in self.catalog.tables.values() {
-            let declared = if table.is_side { TableRole::Side } else { TableRole::Unused };
-            let role = roles.get(table.name.as_str()).copied().unwrap_or(declared);
-            out += &crate::catalog::describe(table, role);
+            let declared = if table.is_side { "side table" } else { "not used" };
+            let role = roles.get(table.name.as_str()).map_or(declared.to_string(), |r| r.join(" and "));
+            out += &crate::catalog::describe(table, &role);
         }
         for view in self.catalog.views.keys() {
             out += &format!("view {view}\n");
@@ -68,17 +68,20 @@ impl CompiledJob {
         out
     }
 
-    /// How the job's statements use each table; the first use counts.
-    fn roles(&self) -> HashMap<&str, TableRole> {
-        let mut roles: HashMap<&str, TableRole> = HashMap::new();
+    /// How the job's statements use each table.
+    fn roles(&self) -> HashMap<&str, Vec<&'static str>> {
+        let mut roles: HashMap<&str, Vec<&'static str>> = HashMap::new();
         for o in self.graph.iter().flat_map(|g| &g.operators) {
             let (table, role) = match &o.kind {
-                OperatorKind::Source(t) => (t, TableRole::Source),
-                OperatorKind::LookupJoin(j) => (&j.side, TableRole::Side),
-                OperatorKind::Sink(s) => (&s.table, TableRole::Sink),
+                OperatorKind::Source(t) => (t, "source"),
+                OperatorKind::LookupJoin(j) => (&j.side, "side table"),
+                OperatorKind::Sink(s) => (&s.table, "sink"),
                 OperatorKind::Calc(_) => continue,
             };
-            roles.entry(&table.context.table).or_insert(role);
+            let all = roles.entry(&table.context.table).or_default();
+            if !all.contains(&role) {
+                all.push(role);
+            }
         }
         roles
     }
@@ -137,7 +140,8 @@ fn settings(script: &Script, request: &JobRequest, out: &mut Vec<Diagnostic>) ->
 
 fn check_stand_ins(request: &JobRequest, catalog: &Catalog, script: &Script, out: &mut Vec<Diagnostic>) {
     for s in &request.stand_ins {
-        if !catalog.tables.contains_key(&s.table) && !script.broken.contains(&s.table) {
+        if !catalog.tables.contains_key(&s.table)
+            && !script.broken.iter().chain(&catalog.broken).any(|b| *b == s.table) {
             let declared = catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ");
             out.push(
                 Diagnostic::error(codes::STAND_IN, None, format!("--stand-in {}: the job declares no such table", s.table))
@@ -224,13 +228,14 @@ fn is_broken(
     if inside(insert.span) {
         return true;
     }
-    let mut broken = script.broken.contains(&insert.table.value);
+    let unreadable = |name: &str| script.broken.iter().chain(&catalog.broken).any(|b| b == name);
+    let mut broken = unreadable(&insert.table.value);
     let mut pending = vec![insert.query.clone()];
     let mut seen: Vec<String> = vec![];
     while let Some(query) = pending.pop() {
         let _ = sqlparser::ast::visit_relations(&query, |name| {
             let name = name.0.last().and_then(|p| p.as_ident()).map(|i| i.value.clone()).unwrap_or_default();
-            broken |= script.broken.contains(&name);
+            broken |= unreadable(&name);
             if let Some(t) = catalog.tables.get(&name) {
                 broken |= inside(t.span);
             }

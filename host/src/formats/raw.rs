@@ -200,7 +200,7 @@ impl Encoder for RawEncoder {
         for row in 0..batch.num_rows() {
             let start = out.bytes.len();
             if cell.is_null(row) {
-                let message = format!("column {}: the raw format has no NULL", self.name);
+                let message = "the raw format has no NULL";
                 errors.push(RowError::new(row as u32, Reason::Encode, message).column(&self.name));
                 continue;
             }
@@ -208,7 +208,7 @@ impl Encoder for RawEncoder {
                 Ok(()) => out.finish_record(row as u32),
                 Err(message) => {
                     out.bytes.truncate(start);
-                    let message = format!("column {}: {message}", self.name);
+                    let message = message;
                     errors.push(RowError::new(row as u32, Reason::Encode, message).column(&self.name));
                 }
             }

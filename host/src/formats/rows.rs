@@ -138,7 +138,7 @@ impl Rows {
 
     fn error_of(&self, record: usize, reason: Reason, column: Option<usize>, message: String) -> RowError {
         match column.and_then(|c| self.names.get(c)) {
-            Some(name) => RowError::new(record as u32, reason, format!("column {name}: {message}")).column(name),
+            Some(name) => RowError::new(record as u32, reason, message).column(name),
             None => RowError::new(record as u32, reason, message),
         }
     }

@@ -115,15 +115,12 @@ impl SourceOperator {
             refused += 1;
         }
         let all = Origin::all(chunk.clone());
-        let mut last = None;
-        for e in &decoded.errors {
-            let verdict = self.refuse(e, all.of_row(e.row as usize))?;
-            // A record whose bad values became NULL is decoded; one with several errors is refused once.
-            if verdict == Verdict::Drop && last != Some(e.row) {
-                refused += 1;
-                last = Some(e.row);
-            }
+        let without_row = decoded.refused().count();
+        for e in decoded.refused() {
+            self.refuse(e, all.of_row(e.row as usize))?;
         }
+        self.metrics.nulled.add((decoded.errors.len() - without_row) as u64);
+        refused += without_row;
         self.metrics.decoded.add(records.saturating_sub(refused) as u64);
         let rows = decoded.columns.num_rows();
         self.metrics.rows_out.add(rows as u64);

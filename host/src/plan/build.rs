@@ -349,7 +349,7 @@ impl Pipeline<'_> {
         let schema = projected(table, &indices);
         let binding = self.input.binder.bind(table, TableRole::Sink, schema.clone(), self.stage(table).policy).map_err(|d| vec![d])?;
         let mut parallelism =
-            self.declared_parallelism(table, "sink.parallelism").unwrap_or(self.operators[input].parallelism);
+            declared_parallelism(table).unwrap_or(self.operators[input].parallelism);
         if binding.access.has_runtime() {
             let sink = binding
                 .access
@@ -392,13 +392,7 @@ impl Pipeline<'_> {
     }
 
     fn parallelism(&self, table: &TableDescriptor) -> usize {
-        self.declared_parallelism(table, "scan.parallelism").unwrap_or(self.input.settings.parallelism)
-    }
-
-    /// The table's own, by the option for its role or for both.
-    fn declared_parallelism(&self, table: &TableDescriptor, by_role: &str) -> Option<usize> {
-        let declared = table.options.int(by_role).or_else(|| table.options.int("parallelism"));
-        declared.map(|p| p.max(1) as usize)
+        declared_parallelism(table).unwrap_or(self.input.settings.parallelism)
     }
 
     /// The table's failure policy: its own, else dead letters if the job has an output for them, else its dialect's.
@@ -414,6 +408,11 @@ impl Pipeline<'_> {
     }
 }
 
+/// The table's own parallelism, if it says one.
+fn declared_parallelism(table: &TableDescriptor) -> Option<usize> {
+    table.options.int("parallelism").map(|p| p.max(1) as usize)
+}
+
 /// A connector's own complaint about a table, at the statement that uses it.
 fn at_error(e: &Error, span: crate::diagnostic::Span) -> Diagnostic {
     let d = Diagnostic::error(codes::CONNECTOR, span, e.message.clone());
@@ -424,7 +423,7 @@ fn at_error(e: &Error, span: crate::diagnostic::Span) -> Diagnostic {
 }
 
 fn unsupported(plan: &LogicalPlan, insert: &Insert) -> Diagnostic {
-    Diagnostic::error(codes::UNSUPPORTED_QUERY, insert.span, format!("not supported yet: {}", plan.display()))
+    Diagnostic::error(codes::NOT_SUPPORTED, insert.span, format!("not supported yet: {}", plan.display()))
 }
 
 /// Index among the physical columns.

@@ -51,7 +51,7 @@ pub fn map_columns(
         if sink.len() == query.len() {
             out.push(
                 Diagnostic::warning(
-                    codes::W_INSERT_BY_POSITION,
+                    codes::INSERT_BY_POSITION,
                     insert.table.span,
                     format!("not every column of {} is a column of the query: columns are mapped by position", table.name),
                 )

@@ -91,7 +91,7 @@ const SETTINGS: &[SettingSpec] = &[
         names: &["job.max-record-size"],
         expects: "a size such as 16mb, at most 1gb",
         apply: |s, v| {
-            s.max_record_bytes = crate::sql::options::parse_size(v).ok().filter(|b| (1..=1 << 30).contains(b))? as usize;
+            s.max_record_bytes = crate::sql::options::parse_size(v).filter(|b| (1..=1 << 30).contains(b))? as usize;
             Some(())
         },
     },
@@ -121,7 +121,7 @@ impl JobSettings {
                 }
             }
             None if WITHOUT_EFFECT.iter().any(|p| key.starts_with(p)) => {
-                out.push(Diagnostic::warning(codes::W_SETTING_NO_EFFECT, place, format!("setting '{key}' has no effect here")));
+                out.push(Diagnostic::warning(codes::SETTING_NO_EFFECT, place, format!("setting '{key}' has no effect here")));
             }
             None => {
                 let known = SETTINGS.iter().flat_map(|s| s.names.iter().copied());

@@ -142,7 +142,7 @@ impl Binder<'_> {
             .text("module")
             .ok_or_else(|| Error::user(format!("table {}: 'wasm.module' is missing", table.name)))?;
         let loaded = PluginEngine::shared().load_module(&self.base_dir.join(module))?;
-        let given = format.options.prefixed.values().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
+        let given = format.options.prefixed.get("config").into_iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
         let (limits, config) =
             Limits::from_options(given).map_err(|m| Error::user(format!("table {}: {}", table.name, m.join("; "))))?;
         let plugin = loaded.formatter(format.options.text("function"), schema, config, limits)?;

@@ -94,7 +94,7 @@ fn csv_with_a_header_is_read_by_name_also_as_a_side_table_b53() {
     let cx = with_format(cx, "csv", &[("header", "true"), ("null-literal", "NA")]);
     let (rows, refused) = load(FileFactory.lookup(&cx).unwrap().as_ref()).unwrap();
     assert_eq!(rows, [r#"{"age":30,"id":1}"#, r#"{"age":null,"id":2}"#]);
-    assert_eq!(refused, [(3, "column id: 'x' is not a INT".to_string())]);
+    assert_eq!(refused, [(3, "'x' is not a valid INT".to_string())]);
     assert_eq!(read(&cx, 2).0.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [2, 4]);
 }
 

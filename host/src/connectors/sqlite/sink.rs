@@ -231,7 +231,7 @@ impl SqliteWriter {
                 }
                 bind(&mut arguments, &cells[i], row).map_err(|message| {
                     let name = &self.target.schema.columns[i].name;
-                    RowError::new(row as u32, Reason::Encode, format!("column {name}: {message}")).column(name)
+                    RowError::new(row as u32, Reason::Encode, message).column(name)
                 })?;
             }
         }

@@ -76,7 +76,7 @@ fn rows_with_a_primary_key_replace_and_delete_one_another() {
     let errors = write_all(sink.as_ref(), &[changes, second]).unwrap();
     assert_eq!(rows(&cx), [r#"{"k":1,"v":"c"}"#, r#"{"k":3,"v":"e"}"#, r#"{"k":4,"v":null}"#]);
     assert_eq!((errors.len(), errors[0].row, errors[0].reason), (1, 1, Reason::NotNull));
-    assert_eq!(errors[0].message, "column k: is NULL, but part of the PRIMARY KEY");
+    assert_eq!(errors[0].message, "is NULL, but part of the PRIMARY KEY");
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn a_value_of_another_class_is_refused_with_its_row() {
     let cx = table(dir.path(), &[number], &[]);
     let (rows, refused) = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), &cx, 1).unwrap();
     assert_eq!(rows, [(1, r#"{"a":12}"#.to_string()), (4, r#"{"a":13}"#.to_string())]);
-    assert_eq!(refused[0], (2, "column a: 'x' is not a INT".to_string()));
-    assert_eq!(refused[1], (3, "column a: is NULL, but the column is NOT NULL".to_string()));
+    assert_eq!(refused[0], (2, "'x' is not a valid INT".to_string()));
+    assert_eq!(refused[1], (3, "is NULL, but the column is NOT NULL".to_string()));
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl ColumnBuilder {
 }
 
 fn layout_fault(t: &LogicalType) -> Error {
-    Error::internal(format!("column builder: unexpected layout of {t}"))
+    Error::internal(format!("unexpected layout of {t}"))
 }
 
 fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>, nulls: Option<NullBuffer>) -> ArrayRef {
@@ -79,7 +79,7 @@ fn finish_time(values: Vec<i64>, nulls: Option<NullBuffer>, arrow_type: &DataTyp
         DataType::Time32(_) => primitive::<Time32MillisecondType>(narrow(values), nulls),
         DataType::Time64(TimeUnit::Microsecond) => primitive::<Time64MicrosecondType>(values, nulls),
         DataType::Time64(_) => primitive::<Time64NanosecondType>(values, nulls),
-        other => return Err(Error::internal(format!("column builder: {other} is not a time"))),
+        other => return Err(Error::internal(format!("{other} is not a time"))),
     })
 }
 
@@ -92,6 +92,6 @@ fn finish_timestamp(values: Vec<i64>, nulls: Option<NullBuffer>, arrow_type: Dat
         DataType::Timestamp(TimeUnit::Millisecond, _) => typed::<TimestampMillisecondType>(values, nulls, arrow_type),
         DataType::Timestamp(TimeUnit::Microsecond, _) => typed::<TimestampMicrosecondType>(values, nulls, arrow_type),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => typed::<TimestampNanosecondType>(values, nulls, arrow_type),
-        other => return Err(Error::internal(format!("column builder: {other} is not a timestamp"))),
+        other => return Err(Error::internal(format!("{other} is not a timestamp"))),
     })
 }

@@ -224,7 +224,7 @@ impl ColumnBuilder {
                 b.data.extend_from_slice(if value { b"true" } else { b"false" });
                 b.finish_value()?;
             }
-            _ => return Err(format!("{value} is not a {}", self.logical_type)),
+            _ => return Err(format!("{value} is not a valid {}", self.logical_type)),
         }
         self.validity.push(true);
         Ok(())
@@ -245,10 +245,10 @@ impl ColumnBuilder {
             }
             Values::Date(_) | Values::Timestamp(_) => match text::parse_whole_number(number) {
                 Ok(millis) if rules.epoch_millis => self.append_epoch_millis(millis),
-                _ => Err(format!("the number {number} is not a {}", self.logical_type)),
+                _ => Err(format!("the number {number} is not a valid {}", self.logical_type)),
             },
             Values::Float32(_) | Values::Float64(_) | Values::Decimal(_) => self.append_text(number, rules),
-            _ => Err(format!("the number {number} is not a {}", self.logical_type)),
+            _ => Err(format!("the number {number} is not a valid {}", self.logical_type)),
         }
     }
 
@@ -308,7 +308,7 @@ impl ColumnBuilder {
                 return self.append_timestamp(seconds, nanos);
             }
             Values::List { .. } | Values::Map { .. } | Values::Row(_) => {
-                return Err(format!("text is not a {}", self.logical_type));
+                return Err(format!("text is not a valid {}", self.logical_type));
             }
         }
         self.validity.push(true);
@@ -327,7 +327,7 @@ impl ColumnBuilder {
                 b.data.extend_from_slice(value);
                 b.finish_value()?;
             }
-            _ => return Err(format!("bytes are not a {}", self.logical_type)),
+            _ => return Err(format!("bytes are no valid {}", self.logical_type)),
         }
         self.validity.push(true);
         Ok(())
@@ -354,7 +354,7 @@ impl ColumnBuilder {
                 b.data.extend_from_slice(value.to_string().as_bytes());
                 b.finish_value()?;
             }
-            _ => return Err(format!("the number {value} is not a {}", self.logical_type)),
+            _ => return Err(format!("the number {value} is not a valid {}", self.logical_type)),
         }
         self.validity.push(true);
         Ok(())
@@ -376,7 +376,7 @@ impl ColumnBuilder {
             {
                 return self.append_i64(value as i64);
             }
-            _ => return Err(format!("the number {value} is not a {}", self.logical_type)),
+            _ => return Err(format!("the number {value} is not a valid {}", self.logical_type)),
         }
         self.validity.push(true);
         Ok(())
@@ -385,7 +385,7 @@ impl ColumnBuilder {
     /// Seconds and nanoseconds since 1970; fraction digits beyond the type's precision are cut, as Flink's CAST does.
     pub fn append_timestamp(&mut self, seconds: i64, nanos: i64) -> Result<(), String> {
         let (LogicalType::Timestamp(precision) | LogicalType::TimestampLtz(precision)) = self.logical_type else {
-            return Err(format!("a timestamp is not a {}", self.logical_type));
+            return Err(format!("a timestamp is not a valid {}", self.logical_type));
         };
         let nanos = nanos - nanos % 10_i64.pow(9 - u32::from(precision.min(9)));
         let per_second = units_per_second(time_unit(precision));
@@ -432,14 +432,14 @@ impl ColumnBuilder {
     }
 
     fn misfit(&self, value: &str) -> String {
-        format!("{} is not a {}", shown(value), self.logical_type)
+        format!("{} is not a valid {}", shown(value), self.logical_type)
     }
 
     fn number_misfit(&self, fault: NumberFault, value: &str) -> String {
         match fault {
             NumberFault::Malformed => self.misfit(value),
             NumberFault::OutOfRange => format!("{} is out of range for {}", shown(value), self.logical_type),
-            NumberFault::Fraction => format!("{} has a fraction and is not a {}", shown(value), self.logical_type),
+            NumberFault::Fraction => format!("{} has a fraction and is not a valid {}", shown(value), self.logical_type),
         }
     }
 
@@ -527,8 +527,8 @@ mod tests {
         let mut b = ColumnBuilder::new(&LogicalType::TinyInt);
         b.append_text(" 127 ", &RULES).unwrap();
         assert_eq!(b.append_text("128", &RULES).unwrap_err(), "'128' is out of range for TINYINT");
-        assert_eq!(b.append_number("1.5", &RULES).unwrap_err(), "'1.5' has a fraction and is not a TINYINT");
-        assert_eq!(b.append_text("1.0", &RULES).unwrap_err(), "'1.0' is not a TINYINT");
+        assert_eq!(b.append_number("1.5", &RULES).unwrap_err(), "'1.5' has a fraction and is not a valid TINYINT");
+        assert_eq!(b.append_text("1.0", &RULES).unwrap_err(), "'1.0' is not a valid TINYINT");
         assert_eq!(b.len(), 1);
     }
 

@@ -99,7 +99,7 @@ impl Encoder for CsvEncoder {
             if let Some((i, message)) = fault {
                 out.bytes.truncate(start);
                 let name = self.names.get(i).map_or("?", String::as_str);
-                let error = RowError::new(row as u32, Reason::Encode, format!("column {name}: {message}"));
+                let error = RowError::new(row as u32, Reason::Encode, message);
                 errors.push(error.column(name));
                 continue;
             }

@@ -306,7 +306,7 @@ impl Value<'_, '_> {
             _ => {
                 self.scan.skip(depth)?;
                 let what = if is_object { "a JSON object" } else { "a JSON array" };
-                return Err(Fault::Value(format!("{what} is not a {}", b.logical_type())));
+                return Err(Fault::Value(format!("{what} is not a valid {}", b.logical_type())));
             }
         }
         Ok(b.finish_nested()?)

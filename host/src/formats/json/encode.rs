@@ -105,7 +105,7 @@ impl Encoder for JsonEncoder {
                 Err((column, message)) => {
                     out.bytes.truncate(start);
                     let name = self.names.get(column).map_or("?", String::as_str);
-                    let message = format!("column {name}: {message}");
+                    let message = message;
                     errors.push(RowError::new(row as u32, Reason::Encode, message).column(name));
                 }
             }
