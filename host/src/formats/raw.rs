@@ -208,7 +208,6 @@ impl Encoder for RawEncoder {
                 Ok(()) => out.finish_record(row as u32),
                 Err(message) => {
                     out.bytes.truncate(start);
-                    let message = message;
                     errors.push(RowError::new(row as u32, Reason::Encode, message).column(&self.name));
                 }
             }

@@ -105,7 +105,6 @@ impl Encoder for JsonEncoder {
                 Err((column, message)) => {
                     out.bytes.truncate(start);
                     let name = self.names.get(column).map_or("?", String::as_str);
-                    let message = message;
                     errors.push(RowError::new(row as u32, Reason::Encode, message).column(name));
                 }
             }
