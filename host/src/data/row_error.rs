@@ -45,11 +45,13 @@ pub struct RowError {
     pub column: Option<String>,
     pub function: Option<String>,
     pub message: String,
+    /// `on-error` of the function that refused the row; None: the job's or the table's policy applies.
+    pub policy: Option<FailurePolicy>,
 }
 
 impl RowError {
     pub fn new(row: u32, reason: Reason, message: impl Into<String>) -> Self {
-        Self { row, reason, column: None, function: None, message: message.into() }
+        Self { row, reason, column: None, function: None, message: message.into(), policy: None }
     }
     pub fn column(mut self, column: impl Into<String>) -> Self {
         self.column = Some(column.into());
@@ -57,6 +59,10 @@ impl RowError {
     }
     pub fn function(mut self, function: impl Into<String>) -> Self {
         self.function = Some(function.into());
+        self
+    }
+    pub fn policy(mut self, policy: Option<FailurePolicy>) -> Self {
+        self.policy = policy;
         self
     }
 }

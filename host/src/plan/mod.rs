@@ -1,1 +1,2 @@
 //! Statements to a job graph.
+pub mod ast_passes;
