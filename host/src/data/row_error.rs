@@ -45,7 +45,7 @@ pub struct RowError {
     pub column: Option<String>,
     pub function: Option<String>,
     pub message: String,
-    /// Set by a function with an `on-error` of its own; None: as the stage's table says.
+    /// `on-error` of the function that refused the row; None: the job's or the table's policy applies.
     pub policy: Option<FailurePolicy>,
 }
 
@@ -59,6 +59,10 @@ impl RowError {
     }
     pub fn function(mut self, function: impl Into<String>) -> Self {
         self.function = Some(function.into());
+        self
+    }
+    pub fn policy(mut self, policy: Option<FailurePolicy>) -> Self {
+        self.policy = policy;
         self
     }
 }

@@ -1,2 +1,49 @@
 //! Expressions over batches with Flink's meaning. Only this module and `plan` name a DataFusion crate.
+//!
+//! How an expression comes to run: `plan::ast_passes` rewrites what SQL's grammar says and DataFusion would lose; the
+//! planner resolves functions from [`scalar_functions`] and operators through [`expr_planners`]; after type coercion
+//! [`flink_casts`] puts our casts in the place of Arrow's; the optimizer folds and shares; [`compile`] binds row
+//! numbers to everything that can refuse a row and makes AND, OR and COALESCE lazy.
+
+mod cast;
+mod clock;
+mod compile;
+mod errors;
 pub mod function;
+mod functions;
+mod java_format;
+mod lazy;
+mod planner;
+mod rules;
+mod type_name;
+mod user_function;
+
+#[cfg(test)]
+mod golden;
+
+pub use compile::{CompiledExprs, CompiledFilter, Evaluated, compile, compile_filter, fold_error, is_fallible};
+pub use functions::{names, scalar_functions};
+pub use planner::expr_planners;
+pub use rules::flink_casts;
+pub use user_function::user_function;
+
+use chrono_tz::Tz;
+
+/// What expressions need to know about the job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExprContext {
+    /// TIMESTAMP_LTZ is read and shown in this zone.
+    pub time_zone: Tz,
+}
+
+impl ExprContext {
+    pub fn new(time_zone: Tz) -> Self {
+        Self { time_zone }
+    }
+}
+
+impl Default for ExprContext {
+    fn default() -> Self {
+        Self::new(Tz::UTC)
+    }
+}

@@ -1,0 +1,128 @@
+//! Binary operators with Flink's typing: text meets numbers, booleans and times by a cast of the text (Calcite's
+//! `TypeCoercionImpl`), DECIMAL gets Flink's precision and scale.
+
+use super::ExprContext;
+use super::functions::{cast_type, types};
+use super::rules::{binary, cast_to, plain};
+use arrow::datatypes::DataType;
+use chrono_tz::Tz;
+use datafusion_common::{DFSchema, Result, plan_err};
+use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion_expr::{Expr, ExprSchemable, Operator};
+use sqlparser::ast::BinaryOperator;
+use std::sync::Arc;
+
+/// The hooks that the SQL planner asks, in order.
+pub fn expr_planners(cx: &ExprContext) -> Vec<Arc<dyn ExprPlanner>> {
+    vec![Arc::new(FlinkOperators { zone: cx.time_zone })]
+}
+
+#[derive(Debug)]
+struct FlinkOperators {
+    zone: Tz,
+}
+
+impl ExprPlanner for FlinkOperators {
+    fn plan_binary_op(&self, raw: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+        use BinaryOperator as B;
+        let op = match &raw.op {
+            B::StringConcat => {
+                return Ok(PlannerResult::Planned(binary("concat", raw.left, raw.right, self.zone)?));
+            }
+            B::Plus => Operator::Plus,
+            B::Minus => Operator::Minus,
+            B::Multiply => Operator::Multiply,
+            B::Divide => Operator::Divide,
+            B::Modulo => Operator::Modulo,
+            B::Eq => Operator::Eq,
+            B::NotEq => Operator::NotEq,
+            B::Lt => Operator::Lt,
+            B::LtEq => Operator::LtEq,
+            B::Gt => Operator::Gt,
+            B::GtEq => Operator::GtEq,
+            B::And | B::Or => return Ok(PlannerResult::Original(raw)),
+            other => return plan_err!("the operator {other} is not supported"),
+        };
+        let (left, right) = (raw.left, raw.right);
+        let (l, r) = (left.get_type(schema)?, right.get_type(schema)?);
+        if !matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo) {
+            let (left, right) = self.comparable(&raw.op, left, &l, right, &r)?;
+            return Ok(PlannerResult::Planned(plain(op, left, right)));
+        }
+        self.arithmetic(&raw.op, op, left, &l, right, &r).map(PlannerResult::Planned)
+    }
+}
+
+impl FlinkOperators {
+    /// Casts the text side of a comparison to the other side's type.
+    fn comparable(
+        &self,
+        op: &BinaryOperator,
+        left: Expr,
+        l: &DataType,
+        right: Expr,
+        r: &DataType,
+    ) -> Result<(Expr, Expr)> {
+        let meets = |t: &DataType| types::is_numeric(t) || types::is_temporal(t) || *t == DataType::Boolean;
+        match (types::is_text(l), types::is_text(r)) {
+            (true, false) if meets(r) => Ok((self.cast(left, r)?, right)),
+            (false, true) if meets(l) => Ok((left, self.cast(right, l)?)),
+            _ if (*l == DataType::Boolean && types::is_numeric(r))
+                || (types::is_numeric(l) && *r == DataType::Boolean) =>
+            {
+                plan_err!("{} {op} {}: a BOOLEAN cannot be compared with a number", types::name(l), types::name(r))
+            }
+            _ => Ok((left, right)),
+        }
+    }
+
+    fn arithmetic(
+        &self,
+        sign: &BinaryOperator,
+        op: Operator,
+        left: Expr,
+        l: &DataType,
+        right: Expr,
+        r: &DataType,
+    ) -> Result<Expr> {
+        if types::is_text(l) && types::is_numeric(r) {
+            return self.arithmetic(sign, op, self.cast(left, r)?, r, right, r);
+        }
+        if types::is_numeric(l) && types::is_text(r) {
+            return self.arithmetic(sign, op, left, l, self.cast(right, l)?, l);
+        }
+        if types::is_text(l) || types::is_text(r) || *l == DataType::Boolean || *r == DataType::Boolean {
+            return plan_err!(
+                "{} {sign} {}: arithmetic needs numbers, CAST the text first",
+                types::name(l),
+                types::name(r)
+            );
+        }
+        let exact = |t: &DataType| types::decimal_of(t).is_some() || *t == DataType::Null;
+        let decimal = types::is_decimal(l) || types::is_decimal(r);
+        let divides = matches!(op, Operator::Divide | Operator::Modulo);
+        if exact(l) && exact(r) && (decimal || divides) {
+            let name = match op {
+                Operator::Plus => "$add",
+                Operator::Minus => "$subtract",
+                Operator::Multiply => "$multiply",
+                Operator::Divide => "$divide",
+                _ => "$modulo",
+            };
+            return binary(name, left, right, self.zone);
+        }
+        if decimal && (types::is_float(l) || types::is_float(r)) {
+            let double =
+                |e: Expr, t: &DataType| if *t == DataType::Float64 { Ok(e) } else { self.cast(e, &DataType::Float64) };
+            return Ok(plain(op, double(left, l)?, double(right, r)?));
+        }
+        Ok(plain(op, left, right))
+    }
+
+    fn cast(&self, value: Expr, to: &DataType) -> Result<Expr> {
+        match cast_type(to) {
+            Some(target) => cast_to(value, target, self.zone),
+            None => plan_err!("text cannot be compared with {}", types::name(to)),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Casts and divisions of the logical plan become functions of ours.
+
+use super::ExprContext;
+use super::functions::{cast_type, function, is_cast_free, types};
+use chrono_tz::Tz;
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::tree_node::Transformed;
+use datafusion_common::{DFSchema, Result};
+use datafusion_expr::expr::ScalarFunction;
+use datafusion_expr::expr_rewriter::FunctionRewrite;
+use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, Operator, lit};
+use datafusion_optimizer::AnalyzerRule;
+use datafusion_optimizer::analyzer::function_rewrite::ApplyFunctionRewrites;
+use std::sync::Arc;
+
+/// To be run right after type coercion and before the optimizer, which would otherwise fold the casts that coercion
+/// added with Arrow's rules (and refuse the job for a constant that a row would never reach).
+pub fn flink_casts(cx: &ExprContext) -> Arc<dyn AnalyzerRule + Send + Sync> {
+    Arc::new(ApplyFunctionRewrites::new(vec![Arc::new(FlinkCasts(cx.time_zone))]))
+}
+
+#[derive(Debug)]
+struct FlinkCasts(Tz);
+
+impl FunctionRewrite for FlinkCasts {
+    fn name(&self) -> &str {
+        "flink_casts"
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
+        to_flink(expr, schema, self.0)
+    }
+}
+
+/// One node: a cast that can fail or that Arrow does otherwise, or a division of exact numbers.
+pub(super) fn to_flink(expr: Expr, schema: &DFSchema, zone: Tz) -> Result<Transformed<Expr>> {
+    let (name, value, field) = match &expr {
+        Expr::Cast(c) => ("$cast", &c.expr, &c.field),
+        Expr::TryCast(c) => ("$try_cast", &c.expr, &c.field),
+        Expr::BinaryExpr(b) if matches!(b.op, Operator::Divide | Operator::Modulo) => {
+            let exact = |e: &Expr| e.get_type(schema).map(|t| types::decimal_of(&t).is_some());
+            if !exact(&b.left)? || !exact(&b.right)? {
+                return Ok(Transformed::no(expr));
+            }
+            let name = if b.op == Operator::Divide { "$divide" } else { "$modulo" };
+            let args = vec![b.left.as_ref().clone(), b.right.as_ref().clone()];
+            return Ok(Transformed::yes(call(function(name, zone)?, args)));
+        }
+        _ => return Ok(Transformed::no(expr)),
+    };
+    let to = field.data_type();
+    match cast_type(to) {
+        Some(target) if !is_cast_free(&value.get_type(schema)?, to) => {
+            let args = vec![value.as_ref().clone(), lit(target)];
+            Ok(Transformed::yes(call(function(name, zone)?, args)))
+        }
+        _ => Ok(Transformed::no(expr)),
+    }
+}
+
+fn call(udf: Arc<datafusion_expr::ScalarUDF>, args: Vec<Expr>) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(udf, args))
+}
+
+/// `CAST(value AS target)` with Flink's rules, for the planners of this crate.
+pub(super) fn cast_to(value: Expr, target: String, zone: Tz) -> Result<Expr> {
+    Ok(call(function("$cast", zone)?, vec![value, lit(target)]))
+}
+
+/// An operator function over two operands.
+pub(super) fn binary(name: &str, left: Expr, right: Expr, zone: Tz) -> Result<Expr> {
+    Ok(call(function(name, zone)?, vec![left, right]))
+}
+
+/// The plain operator.
+pub(super) fn plain(op: Operator, left: Expr, right: Expr) -> Expr {
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
+}
