@@ -284,7 +284,7 @@ fn check_offsets(offsets: &[u8], end: usize) -> Result<(), FrameError> {
     Ok(())
 }
 
-impl Column<'_> {
+impl<'a> Column<'a> {
     #[inline]
     pub fn is_valid(&self, row: usize) -> bool {
         self.validity.is_none_or(|bits| bits.get(row / 8).is_some_and(|b| b >> (row % 8) & 1 == 1))
@@ -304,8 +304,9 @@ impl Column<'_> {
 
     /// The bytes of a value of variable length; empty where offsets lie.
     #[inline]
-    pub fn bytes(&self, row: usize) -> &[u8] {
+    pub fn bytes(&self, row: usize) -> &'a [u8] {
+        let data: &'a [u8] = self.data;
         let (start, end) = self.span(row);
-        self.data.get(start..end).unwrap_or_default()
+        data.get(start..end).unwrap_or_default()
     }
 }
