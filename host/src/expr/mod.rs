@@ -14,6 +14,7 @@ mod functions;
 mod java_format;
 mod lazy;
 mod planner;
+pub mod program;
 mod rules;
 mod type_name;
 mod user_function;
@@ -22,12 +23,14 @@ mod user_function;
 mod golden;
 
 pub use compile::{CompiledExprs, CompiledFilter, Evaluated, compile, compile_filter, fold_error, is_fallible};
+pub use cast::check as check_cast;
 pub use functions::{names, scalar_functions};
 pub use planner::expr_planners;
 pub use rules::flink_casts;
 pub use user_function::user_function;
 
 use chrono_tz::Tz;
+use datafusion_expr::Expr;
 
 /// What expressions need to know about the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,4 +49,9 @@ impl Default for ExprContext {
     fn default() -> Self {
         Self::new(Tz::UTC)
     }
+}
+
+/// The expression as EXPLAIN shows it.
+pub fn show(expr: &Expr) -> String {
+    expr.human_display().to_string()
 }

@@ -1,1 +1,33 @@
-//! The plugin engine. Only this module names wasmtime.
+//! The plugin engine: compiles, checks, limits and runs guests of the ABI in guest-sdk/abi/ABI.md (carrier A, core
+//! modules). Only this module names wasmtime.
+//!
+//! The way in: [`PluginEngine::shared`] -> `load_module` -> [`PluginModule::scalar`] or [`PluginModule::formatter`].
+
+mod cache;
+mod columns;
+mod engine;
+mod formatter;
+mod imports;
+mod inspect;
+mod instance;
+mod limits;
+mod manifest;
+mod module;
+mod plugins_toml;
+mod rows;
+mod scaffold;
+mod scalar;
+mod types;
+
+pub use engine::PluginEngine;
+pub use formatter::FormatterPlugin;
+pub use inspect::inspect;
+pub use limits::{LIMIT_OPTIONS, Limits};
+pub use module::PluginModule;
+pub use plugins_toml::{PluginEntry, PluginsToml};
+pub use scaffold::{Scaffold, scaffold};
+
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod testing;

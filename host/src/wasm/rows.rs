@@ -1,0 +1,269 @@
+//! Runs a function over rows: batches of at most 1,024, cut by size too, and a fault traced down to its row. Shared
+//! by the kinds that answer one value a row.
+
+use super::columns;
+use super::instance::{Fault, PluginInstance, cut};
+use super::limits::Limits;
+use super::module::ModuleCore;
+use super::types::from_wire;
+use crate::data::{Reason, RowError, RowKind};
+use crate::error::{Error, Result};
+use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
+use arrow::compute::{concat, nullif};
+use arrow::datatypes::DataType;
+use std::sync::Arc;
+use std::time::Duration;
+use wasmill_abi::{Check, Frame, FramePlan, Schema, section, write_bundle};
+
+/// Rows of one call.
+const ROWS_PER_CALL: usize = 1024;
+/// A call's frame is kept to this share of the guest's memory while it holds more than one row.
+const MEMORY_SHARE: u64 = 8;
+/// While a fault is traced, halves with several rows get this share of the CPU limit: that a half ran out of it is
+/// only a hint where to look; a row alone always gets all of it.
+const TRACING_SHARE: u32 = 8;
+const MESSAGE_MAX: usize = 1000;
+
+/// A function with its types and configuration, ready to be opened in any number of instances.
+pub(super) struct Opening {
+    core: Arc<ModuleCore>,
+    function: String,
+    /// As messages and row errors call the function.
+    shown: String,
+    limits: Limits,
+    config: Vec<u8>,
+    input: Schema,
+    output: Schema,
+    result: DataType,
+}
+
+impl Opening {
+    /// `output` has one column.
+    pub fn new(
+        core: Arc<ModuleCore>,
+        function: &str,
+        shown: &str,
+        limits: Limits,
+        config: &[(String, String)],
+        input: Schema,
+        output: Schema,
+    ) -> std::result::Result<Opening, String> {
+        let result = output.fields().first().ok_or("no result column")?;
+        let result = from_wire(&result.ty).to_arrow();
+        let config = encode_config(config)?;
+        Ok(Opening { core, function: function.into(), shown: shown.into(), limits, config, input, output, result })
+    }
+
+    /// A fresh instance with the function opened, and its handle.
+    pub fn open(&self) -> std::result::Result<(PluginInstance, u32), String> {
+        let mut instance = PluginInstance::start(&self.core, self.limits)?;
+        let parts = [self.function.as_bytes(), &self.config, self.output.bytes(), self.input.bytes()];
+        let handle = instance.open(&parts)?;
+        Ok((instance, handle))
+    }
+}
+
+/// Configuration as a bundle of names and values in turn.
+pub(super) fn encode_config(config: &[(String, String)]) -> std::result::Result<Vec<u8>, String> {
+    let parts: Vec<&[u8]> = config.iter().flat_map(|(k, v)| [k.as_bytes(), v.as_bytes()]).collect();
+    write_bundle(&parts).map_err(|e| e.to_string())
+}
+
+/// The rows of one call of the operator.
+pub(super) struct Rows<'a> {
+    pub columns: &'a [ArrayRef],
+    pub kinds: Option<&'a [RowKind]>,
+    pub len: usize,
+}
+
+/// Runs rows through an instance, which it replaces when it breaks.
+pub(super) struct RowRunner {
+    opening: Arc<Opening>,
+    running: Option<(PluginInstance, u32)>,
+    plan: FramePlan,
+}
+
+/// What came of a range of rows.
+enum Attempt {
+    Done(ArrayRef),
+    /// Not tried: the frame would be too large for comfort, and there is more than one row.
+    TooLarge,
+    Failed(Fault),
+}
+
+/// Answers of consecutive ranges.
+#[derive(Default)]
+struct Parts {
+    arrays: Vec<ArrayRef>,
+}
+
+impl RowRunner {
+    pub fn new(opening: Arc<Opening>) -> Result<RowRunner> {
+        let mut runner = RowRunner { opening, running: None, plan: FramePlan::default() };
+        runner.running()?;
+        Ok(runner)
+    }
+
+    fn running(&mut self) -> Result<&mut (PluginInstance, u32)> {
+        if self.running.is_none() {
+            let fresh = self.opening.open();
+            self.running =
+                Some(fresh.map_err(|e| Error::user(format!("plugin function {}: {e}", self.opening.shown)))?);
+        }
+        self.running.as_mut().ok_or_else(|| Error::internal("no plugin instance"))
+    }
+
+    /// One value a row; rows that failed are NULL and in `errors`. An `Err` means that the plugin does not even start.
+    pub fn run(&mut self, rows: &Rows, errors: &mut Vec<RowError>) -> Result<ArrayRef> {
+        let mut parts = Parts::default();
+        for first in (0..rows.len).step_by(ROWS_PER_CALL) {
+            let len = ROWS_PER_CALL.min(rows.len - first);
+            self.range(rows, first, len, false, &mut parts, errors)?;
+        }
+        parts.joined(&self.opening.result)
+    }
+
+    /// Halves the range until the rows at fault stand alone; the recursion is at most log2(1,024) deep.
+    fn range(
+        &mut self,
+        rows: &Rows,
+        first: usize,
+        len: usize,
+        tracing: bool,
+        parts: &mut Parts,
+        errors: &mut Vec<RowError>,
+    ) -> Result<()> {
+        let traced = match self.attempt(rows, first, len, tracing, errors)? {
+            Attempt::Done(array) => {
+                parts.arrays.push(array);
+                return Ok(());
+            }
+            Attempt::Failed(fault) if len == 1 => {
+                errors.push(self.row_error(first as u32, &fault));
+                parts.arrays.push(new_null_array(&self.opening.result, 1));
+                return Ok(());
+            }
+            Attempt::TooLarge => tracing,
+            Attempt::Failed(_) => true,
+        };
+        let half = len / 2;
+        self.range(rows, first, half, traced, parts, errors)?;
+        self.range(rows, first + half, len - half, traced, parts, errors)
+    }
+
+    fn attempt(
+        &mut self,
+        rows: &Rows,
+        first: usize,
+        len: usize,
+        tracing: bool,
+        errors: &mut Vec<RowError>,
+    ) -> Result<Attempt> {
+        let opening = self.opening.clone();
+        let sliced: Vec<ArrayRef>;
+        let columns = if len == rows.len {
+            rows.columns
+        } else {
+            sliced = rows.columns.iter().map(|c| c.slice(first, len)).collect();
+            &sliced
+        };
+        let kinds = rows.kinds.map(|k| &k[first..first + len]);
+        let size = match self.plan(columns, kinds, len) {
+            Ok(size) if len > 1 && size as u64 > opening.limits.memory / MEMORY_SHARE => return Ok(Attempt::TooLarge),
+            Ok(size) => size,
+            Err(e) => return Ok(Attempt::Failed(Fault::Request(e))),
+        };
+        self.running()?;
+        let Some((instance, handle)) = &mut self.running else { return Err(Error::internal("no plugin instance")) };
+        let plan = &self.plan;
+        let fill = |place: &mut [u8]| {
+            let mut out = plan.start(place).map_err(|e| e.to_string())?;
+            for (column, field) in columns.iter().zip(opening.input.fields()) {
+                columns::fill(column, &field.ty, &mut out).map_err(|e| format!("argument {}: {e}", field.name))?;
+            }
+            if let Some(kinds) = kinds {
+                out.buffer().iter_mut().zip(kinds).for_each(|(byte, kind)| *byte = *kind as u8);
+            }
+            Ok(())
+        };
+        let known = errors.len();
+        let read = |payload: &[u8]| opening.read(payload, first, len, errors);
+        let answer = instance.process(*handle, size, cpu_for(&opening.limits, len, tracing), fill, read);
+        Ok(match answer {
+            Ok(array) => Attempt::Done(array),
+            Err(fault) => {
+                errors.truncate(known);
+                if fault.breaks_instance() {
+                    self.running = None;
+                }
+                Attempt::Failed(fault)
+            }
+        })
+    }
+
+    fn plan(
+        &mut self,
+        columns: &[ArrayRef],
+        kinds: Option<&[RowKind]>,
+        len: usize,
+    ) -> std::result::Result<usize, String> {
+        let input = &self.opening.input;
+        self.plan.reset(len, input.fingerprint());
+        for (column, field) in columns.iter().zip(input.fields()) {
+            columns::plan(column, &field.ty, &mut self.plan);
+        }
+        if kinds.is_some() {
+            self.plan.section(section::ROW_KIND, len);
+        }
+        self.plan.layout().map_err(|e| e.to_string())
+    }
+
+    fn row_error(&self, row: u32, fault: &Fault) -> RowError {
+        let reason = if fault.breaks_instance() { Reason::PluginTrap } else { Reason::Plugin };
+        RowError::new(row, reason, cut(fault.message(), MESSAGE_MAX)).function(&self.opening.shown)
+    }
+}
+
+fn cpu_for(limits: &Limits, rows: usize, tracing: bool) -> Duration {
+    if tracing && rows > 1 { limits.cpu / TRACING_SHARE } else { limits.cpu }
+}
+
+impl Opening {
+    /// The answer's one column; the rows that the plugin refused become NULL and go to `errors`.
+    fn read(
+        &self,
+        payload: &[u8],
+        first: usize,
+        len: usize,
+        errors: &mut Vec<RowError>,
+    ) -> std::result::Result<ArrayRef, String> {
+        let frame = Frame::parse(payload).map_err(|e| e.to_string())?;
+        if frame.rows() != len {
+            return Err(format!("frame: {} rows in answer to {len}", frame.rows()));
+        }
+        let columns = frame.columns(&self.output, Check::Full).map_err(|e| e.to_string())?;
+        let column = columns.first().ok_or("frame: no column")?;
+        let refused = frame.row_errors().map_err(|e| e.to_string())?;
+        let array = columns::read(column, &self.result)?;
+        if refused.is_empty() {
+            return Ok(array);
+        }
+        let mut mask = vec![false; len];
+        for error in refused {
+            mask[error.row as usize] = true;
+            let row = first as u32 + error.row;
+            errors.push(RowError::new(row, Reason::Plugin, cut(error.message, MESSAGE_MAX)).function(&self.shown));
+        }
+        nullif(&array, &BooleanArray::from(mask)).map_err(|e| e.to_string())
+    }
+}
+
+impl Parts {
+    fn joined(mut self, data_type: &DataType) -> Result<ArrayRef> {
+        match self.arrays.len() {
+            0 => Ok(new_null_array(data_type, 0)),
+            1 => Ok(self.arrays.remove(0)),
+            _ => Ok(concat(&self.arrays.iter().map(|a| a as &dyn Array).collect::<Vec<_>>())?),
+        }
+    }
+}

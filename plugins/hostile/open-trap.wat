@@ -1,0 +1,2 @@
+;; Gives up when it is opened.
+(func $opened (unreachable))

@@ -1,0 +1,3 @@
+;; Gives up before anything is called.
+(func $start (unreachable))
+(start $start)
