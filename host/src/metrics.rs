@@ -25,6 +25,8 @@ impl Counter {
 pub enum OperatorRole {
     /// `rows_in` counts records read; read = decoded + dead + skipped.
     Source,
+    /// As `Source`, for the rows of a side table; not part of the job's totals.
+    SideTable,
     Transform,
     /// `rows_out` counts rows written; received = written + dead + skipped.
     Sink,
@@ -66,13 +68,14 @@ impl OperatorMetrics {
     /// `12 in, 10 out, 1 filtered, 1 dead`
     fn line(&self) -> String {
         let (first, second) = match self.role {
-            OperatorRole::Source => ("read", "decoded"),
+            OperatorRole::Source | OperatorRole::SideTable => ("read", "decoded"),
             OperatorRole::Transform => ("in", "out"),
             OperatorRole::Sink => ("received", "written"),
         };
-        let out = if self.role == OperatorRole::Source { &self.decoded } else { &self.rows_out };
+        let reads = matches!(self.role, OperatorRole::Source | OperatorRole::SideTable);
+        let out = if reads { &self.decoded } else { &self.rows_out };
         let mut s = format!("{} {first}, {} {second}", self.rows_in.get(), out.get());
-        if self.role == OperatorRole::Source && self.rows_out.get() != self.decoded.get() {
+        if reads && self.rows_out.get() != self.decoded.get() {
             s += &format!(" into {} rows", self.rows_out.get());
         }
         for (counter, word) in [
@@ -134,7 +137,7 @@ impl JobMetrics {
             match o.role {
                 OperatorRole::Source => t.rows_in += o.rows_in.get(),
                 OperatorRole::Sink => t.rows_out += o.rows_out.get(),
-                OperatorRole::Transform => {}
+                OperatorRole::SideTable | OperatorRole::Transform => {}
             }
             t.dead += o.dead.get();
             t.skipped += o.skipped.get();

@@ -32,7 +32,14 @@ pub fn describe(table: &TableDescriptor, role: &str) -> String {
         let _ = writeln!(text, "    {:<width$}  {}", c.name, column_text(c));
     }
     text.push_str("  options\n");
-    option_lines(&mut text, &table.options);
+    // The defaults of options for another role say nothing about this table.
+    let elsewhere = |name: &str| {
+        (name.starts_with("lookup.") && !role.contains("side table"))
+            || (name == "max-record-size" && !role.contains("source"))
+    };
+    let mut options = table.options.clone();
+    options.entries.retain(|name, entry| entry.span.is_some() || !elsewhere(name));
+    option_lines(&mut text, &options);
     if let Some(format) = &table.format {
         option_lines(&mut text, &format.options);
     }

@@ -30,6 +30,8 @@ pub use rules::flink_casts;
 pub use user_function::user_function;
 
 use chrono_tz::Tz;
+use arrow::datatypes::DataType;
+use datafusion_common::ScalarValue;
 use datafusion_expr::Expr;
 
 /// What expressions need to know about the job.
@@ -54,4 +56,16 @@ impl Default for ExprContext {
 /// The expression as EXPLAIN shows it.
 pub fn show(expr: &Expr) -> String {
     expr.human_display().to_string()
+}
+
+/// The value and the type of a cast, explicit or added for a comparison; None for anything else.
+pub fn as_cast(expr: &Expr) -> Option<(&Expr, DataType)> {
+    match expr {
+        Expr::Cast(c) => Some((&c.expr, c.field.data_type().clone())),
+        Expr::ScalarFunction(f) if f.func.name() == "$cast" => match f.args.as_slice() {
+            [value, Expr::Literal(ScalarValue::Utf8(Some(name)), _)] => Some((value, type_name::parse(name)?.to_arrow())),
+            _ => None,
+        },
+        _ => None,
+    }
 }

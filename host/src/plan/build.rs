@@ -436,7 +436,7 @@ fn physical(table: &TableDescriptor) -> impl Iterator<Item = Column> + '_ {
         TableColumnKind::Physical { logical_type, nullable, path } => Some(Column {
             name: c.name.clone(),
             logical_type: logical_type.clone(),
-            nullable: *nullable && !table.primary_key.contains(&c.name),
+            nullable: *nullable,
             path: path.clone(),
         }),
         _ => None,
@@ -467,7 +467,7 @@ fn key_program(
     input: &DFSchemaRef,
     cx: &Arc<ExprContext>,
 ) -> datafusion_common::Result<ProgramPlan> {
-    let names: Vec<String> = (0..keys.len()).map(|i| format!("key{i}")).collect();
+    let names: Vec<String> = (0..keys.len()).map(|i| format!("__key{i}")).collect();
     let fields = keys
         .iter()
         .zip(&names)

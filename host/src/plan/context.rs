@@ -44,8 +44,7 @@ impl TableSource for TableHandle {
 pub fn physical_schema(table: &TableDescriptor) -> SchemaRef {
     let fields = table.columns.iter().filter_map(|c| match &c.kind {
         TableColumnKind::Physical { logical_type, nullable, .. } => {
-            let in_key = table.primary_key.contains(&c.name);
-            Some(Field::new(&c.name, logical_type.to_arrow(), *nullable && !in_key))
+            Some(Field::new(&c.name, logical_type.to_arrow(), *nullable))
         }
         _ => None,
     });

@@ -26,7 +26,7 @@ pub fn sink_columns(table: &TableDescriptor) -> Vec<SinkColumn> {
             TableColumnKind::Physical { logical_type, nullable, .. } => Some(SinkColumn {
                 name: c.name.clone(),
                 logical_type: logical_type.clone(),
-                nullable: *nullable && !table.primary_key.contains(&c.name),
+                nullable: *nullable,
             }),
             _ => None,
         })

@@ -12,6 +12,7 @@ use datafusion_expr::logical_plan::builder::build_join_schema;
 use datafusion_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion_expr::{
     Expr, ExprSchemable, Extension, Join, LogicalPlan, Operator, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
+    try_cast,
 };
 use datafusion_optimizer::AnalyzerRule;
 use sqlparser::ast as sp;
@@ -163,11 +164,15 @@ fn join_to_lookup(join: &Join) -> Result<Option<LogicalPlan>> {
     let (mut keys, mut rest) = (vec![], vec![]);
     for e in conjuncts {
         match equality(&e, ls, rs) {
-            Some((stream, column)) => {
+            Some((stream, column, side_cast)) => {
+                let stream = may_miss(stream);
                 let stream_type = stream.get_type(ls)?;
-                let side_type = rs.field(rs.index_of_column(column)?).data_type();
+                let side_type = match &side_cast {
+                    Some(t) => t,
+                    None => rs.field(rs.index_of_column(column)?).data_type(),
+                };
                 match compare_type(&stream_type, side_type) {
-                    Some(compare) => keys.push(LookupKey { stream: stream.clone(), side: column.clone(), compare }),
+                    Some(compare) => keys.push(LookupKey { stream, side: column.clone(), compare }),
                     None => {
                         return plan_err!("cannot compare {stream} ({stream_type}) with {column} ({side_type})");
                     }
@@ -198,17 +203,32 @@ fn join_to_lookup(join: &Join) -> Result<Option<LogicalPlan>> {
     })))
 }
 
-/// `stream expression = side column`, either way round.
-fn equality<'a>(e: &'a Expr, ls: &DFSchema, rs: &DFSchema) -> Option<(&'a Expr, &'a Column)> {
+/// A value of the stream that does not fit the key matches nothing; it is no failure of the row.
+fn may_miss(stream: &Expr) -> Expr {
+    match crate::expr::as_cast(stream) {
+        Some((value, to)) => try_cast(value.clone(), to),
+        None => stream.clone(),
+    }
+}
+
+/// `stream expression = side column`, either way round; the side may stand in a cast to the type of the comparison.
+fn equality<'a>(e: &'a Expr, ls: &DFSchema, rs: &DFSchema) -> Option<(&'a Expr, &'a Column, Option<DataType>)> {
     let Expr::BinaryExpr(b) = e else { return None };
     if b.op != Operator::Eq {
         return None;
     }
-    match (&*b.left, &*b.right) {
-        (l, Expr::Column(r)) if only_from(l, ls) && rs.has_column(r) => Some((l, r)),
-        (Expr::Column(r), l) if only_from(l, ls) && rs.has_column(r) => Some((l, r)),
-        _ => None,
-    }
+    let side = |e: &'a Expr| match e {
+        Expr::Column(c) if rs.has_column(c) => Some((c, None)),
+        e => match crate::expr::as_cast(e)? {
+            (Expr::Column(c), t) if rs.has_column(c) => Some((c, Some(t))),
+            _ => None,
+        },
+    };
+    let pair = |stream: &'a Expr, other: &'a Expr| {
+        let (column, cast) = side(other)?;
+        only_from(stream, ls).then_some((stream, column, cast))
+    };
+    pair(&b.left, &b.right).or_else(|| pair(&b.right, &b.left))
 }
 
 /// The time must be a processing-time column of the stream.

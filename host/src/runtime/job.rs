@@ -232,7 +232,7 @@ async fn prepare(
             }
             OperatorKind::Calc(plan) => Prepared::Calc(plan),
             OperatorKind::LookupJoin(join) => {
-                let side_metrics = OperatorMetrics::new(format!("{name} (side table)"), OperatorRole::Source);
+                let side_metrics = OperatorMetrics::new(format!("{name} (side table)"), OperatorRole::SideTable);
                 metrics.register(side_metrics.clone());
                 let source = join.side.access.lookup(&join.side.context).map_err(at)?.into();
                 let side = SideTable::new(

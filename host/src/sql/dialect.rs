@@ -1,6 +1,7 @@
 //! Flink's lexical rules for sqlparser.
 
 use sqlparser::dialect::Dialect;
+use sqlparser::keywords::Keyword;
 
 /// Backticks quote identifiers, identifiers may be Unicode, strings know only the `''` escape (flinkStreamSQL's `\'`
 /// is taken care of in [`super::text`]), `FOR SYSTEM_TIME AS OF` follows a table. No trailing commas in queries:
@@ -20,6 +21,15 @@ impl Dialect for FlinkDialect {
     }
     fn identifier_quote_style(&self, _identifier: &str) -> Option<char> {
         Some('`')
+    }
+    /// Words that begin the next clause are no names: `SELECT id FROM WHERE ..` lacks a table.
+    fn is_reserved_for_identifier(&self, kw: Keyword) -> bool {
+        use Keyword::*;
+        matches!(
+            kw,
+            EXISTS | INTERVAL | STRUCT | TRIM | SELECT | FROM | WHERE | GROUP | HAVING | ORDER | LIMIT | UNION | JOIN
+                | ON | INNER | CROSS | INSERT | INTO | WITH | AND | OR | CASE | WHEN | THEN | ELSE | CAST
+        )
     }
     fn supports_table_versioning(&self) -> bool {
         true
