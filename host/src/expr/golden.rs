@@ -1,6 +1,7 @@
 //! Golden cases: every line of `tests/expr/*.cases` is planned as a job would be, evaluated with and without the
 //! optimizer, and compared. And the tests of compiled expressions over several rows.
 
+use super::cast;
 use super::*;
 use crate::data::{FailurePolicy, LogicalType, Reason, RowError};
 use arrow::array::*;
@@ -233,6 +234,9 @@ fn golden_cases() {
     let (mut count, mut wrong) = (0, vec![]);
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
+        if path.extension().is_none_or(|e| e != "cases") {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).unwrap();
         for (number, line) in text.lines().enumerate() {
             let Some((expression, expected)) = case(line) else { continue };
@@ -333,6 +337,17 @@ fn coalesce_does_not_evaluate_what_it_does_not_need() {
     let (values, errors) = evaluate(&planner, "SELECT COALESCE(CAST(s AS INT), 7) AS r FROM t");
     assert_eq!(values, texts(&["1", "2", "7", "4", "7", "7"]));
     assert_eq!(refused(&errors), vec![2, 4]);
+}
+
+#[test]
+fn shared_subexpressions_stay_behind_their_guards() {
+    let planner = Planner::new(rows().schema());
+    let select = "SELECT COALESCE(s, CAST(1 / x AS STRING)) || COALESCE(s || '', CAST(1 / x AS STRING)) AS r FROM t";
+    let (values, errors) = evaluate(&planner, select);
+    assert_eq!(values, texts(&["11", "22", "xx", "44", "", "NULL"]));
+    assert_eq!(refused(&errors), vec![5]);
+    let select = "SELECT x <> 0 AND 9 / x > 1 AS r, x <> 0 AND 9 / x > 2 AS q FROM t";
+    assert_eq!(evaluate(&planner, select).1, vec![]);
 }
 
 #[test]

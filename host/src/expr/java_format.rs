@@ -2,6 +2,7 @@
 //! y u M L d D H k K h m s S a E, quoted text; names are English. Anything else is refused by name.
 
 use super::cast::temporal::{smart_date, smart_time};
+use super::cast::text::pad;
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 use std::fmt::Write as _;
 
@@ -268,7 +269,7 @@ fn format_field(field: Field, count: usize, t: &NaiveDateTime, out: &mut String)
         Field::Minute => t.minute(),
         Field::Second => t.second(),
     };
-    let _ = write!(out, "{number:0count$}");
+    pad(number, count, out);
 }
 
 /// What a text said.

@@ -25,7 +25,7 @@ pub fn make_lazy(tree: Arc<dyn PhysicalExpr>, row_column: usize) -> Result<Arc<d
         {
             let and = *b.op() == Operator::And;
             return Ok(Transformed::yes(
-                Arc::new(Guarded { and, left: b.left().clone(), right: b.right().clone() }) as Arc<dyn PhysicalExpr>
+                Arc::new(Guarded { and, sides: [b.left().clone(), b.right().clone()] }) as Arc<dyn PhysicalExpr>
             ));
         }
         if let Some(f) = node.downcast_ref::<ScalarFunctionExpr>()
@@ -50,18 +50,11 @@ pub fn refers_to(tree: &Arc<dyn PhysicalExpr>, index: usize) -> Result<bool> {
 }
 
 /// `left AND right` or `left OR right`; the right side is evaluated only for rows that the left one leaves open.
-#[derive(Debug, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Guarded {
     and: bool,
-    left: Arc<dyn PhysicalExpr>,
-    right: Arc<dyn PhysicalExpr>,
-}
-
-// Not derived: `==` on `Arc<dyn PhysicalExpr>` fields would move out of them.
-impl PartialEq for Guarded {
-    fn eq(&self, other: &Self) -> bool {
-        self.and == other.and && self.left.eq(&other.left) && self.right.eq(&other.right)
-    }
+    /// Left and right.
+    sides: [Arc<dyn PhysicalExpr>; 2],
 }
 
 impl Guarded {
@@ -78,7 +71,8 @@ impl Guarded {
 
 impl fmt::Display for Guarded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.left, self.word(), self.right)
+        let [left, right] = &self.sides;
+        write!(f, "{left} {} {right}", self.word())
     }
 }
 
@@ -92,34 +86,34 @@ impl PhysicalExpr for Guarded {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        let left = self.left.evaluate(batch)?.into_array(batch.num_rows())?;
+        let left = self.sides[0].evaluate(batch)?.into_array(batch.num_rows())?;
         let left = left.as_boolean();
         let open = self.open(left);
         if !open.has_true() {
             return Ok(ColumnarValue::Array(Arc::new(left.clone())));
         }
         // Rows that were not evaluated come back as NULL; Kleene logic with the left side decides those.
-        let right = self.right.evaluate_selection(batch, &open)?.into_array(batch.num_rows())?;
+        let right = self.sides[1].evaluate_selection(batch, &open)?.into_array(batch.num_rows())?;
         let right = right.as_boolean();
         let result = if self.and { and_kleene(left, right)? } else { or_kleene(left, right)? };
         Ok(ColumnarValue::Array(Arc::new(result)))
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        vec![&self.left, &self.right]
+        self.sides.iter().collect()
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         match <[_; 2]>::try_from(children) {
-            Ok([left, right]) => Ok(Arc::new(Guarded { and: self.and, left, right })),
+            Ok(sides) => Ok(Arc::new(Guarded { and: self.and, sides })),
             Err(_) => datafusion_common::internal_err!("{} needs two children", self.word()),
         }
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.left.fmt_sql(f)?;
+        self.sides[0].fmt_sql(f)?;
         write!(f, " {} ", self.word())?;
-        self.right.fmt_sql(f)
+        self.sides[1].fmt_sql(f)
     }
 }
 

@@ -86,10 +86,10 @@ impl FlinkOperators {
         r: &DataType,
     ) -> Result<Expr> {
         if types::is_text(l) && types::is_numeric(r) {
-            return self.arithmetic(sign, op, self.cast(left, r)?, r, right, r);
+            return self.arithmetic(sign, op, self.cast(left, r)?, &read_as(r), right, r);
         }
         if types::is_numeric(l) && types::is_text(r) {
-            return self.arithmetic(sign, op, left, l, self.cast(right, l)?, l);
+            return self.arithmetic(sign, op, left, l, self.cast(right, l)?, &read_as(l));
         }
         if types::is_text(l) || types::is_text(r) || *l == DataType::Boolean || *r == DataType::Boolean {
             return plan_err!(
@@ -119,10 +119,21 @@ impl FlinkOperators {
         Ok(plain(op, left, right))
     }
 
+    /// Casts text to meet a value of type `to`.
     fn cast(&self, value: Expr, to: &DataType) -> Result<Expr> {
-        match cast_type(to) {
+        match cast_type(&read_as(to)) {
             Some(target) => cast_to(value, target, self.zone),
             None => plan_err!("text cannot be compared with {}", types::name(to)),
         }
+    }
+}
+
+/// As what text is read that meets a value of type `t`. Digits of the text must not get lost to the few that a
+/// DECIMAL on the other side has, so it gets the widest that compares with it (Calcite's
+/// `getMaxPrecisionScaleDecimal`: half of the digits after the point).
+fn read_as(t: &DataType) -> DataType {
+    match t {
+        DataType::Decimal128(p, s) => DataType::Decimal128(38, 38 - (*p as i8 - s).max(19)),
+        t => t.clone(),
     }
 }

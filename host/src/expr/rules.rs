@@ -2,10 +2,11 @@
 
 use super::ExprContext;
 use super::functions::{cast_type, function, is_cast_free, types};
+use arrow::datatypes::DataType;
 use chrono_tz::Tz;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::Transformed;
-use datafusion_common::{DFSchema, Result};
+use datafusion_common::{DFSchema, Result, ScalarValue};
 use datafusion_expr::expr::ScalarFunction;
 use datafusion_expr::expr_rewriter::FunctionRewrite;
 use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, Operator, lit};
@@ -34,6 +35,9 @@ impl FunctionRewrite for FlinkCasts {
 
 /// One node: a cast that can fail or that Arrow does otherwise, or a division of exact numbers.
 pub(super) fn to_flink(expr: Expr, schema: &DFSchema, zone: Tz) -> Result<Transformed<Expr>> {
+    if let Some(literal) = int_literal(&expr) {
+        return Ok(Transformed::yes(literal));
+    }
     let (name, value, field) = match &expr {
         Expr::Cast(c) => ("$cast", &c.expr, &c.field),
         Expr::TryCast(c) => ("$try_cast", &c.expr, &c.field),
@@ -55,6 +59,17 @@ pub(super) fn to_flink(expr: Expr, schema: &DFSchema, zone: Tz) -> Result<Transf
             Ok(Transformed::yes(call(function(name, zone)?, args)))
         }
         _ => Ok(Transformed::no(expr)),
+    }
+}
+
+/// `plan::ast_passes` types integer literals by a cast; here they become literals of their type.
+fn int_literal(expr: &Expr) -> Option<Expr> {
+    match expr {
+        Expr::Cast(c) if *c.field.data_type() == DataType::Int32 => match c.expr.as_ref() {
+            Expr::Literal(ScalarValue::Int64(Some(v)), None) => i32::try_from(*v).ok().map(lit),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

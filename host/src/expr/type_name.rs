@@ -17,7 +17,7 @@ pub fn parse(name: &str) -> Option<LogicalType> {
         ("BIGINT", []) => LogicalType::BigInt,
         ("FLOAT", []) => LogicalType::Float,
         ("DOUBLE", []) => LogicalType::Double,
-        ("DECIMAL", [p, s]) => LogicalType::Decimal(u8::try_from(*p).ok()?, u8::try_from(*s).ok()?),
+        ("DECIMAL", [p @ 1..=38, s]) if s <= p => LogicalType::Decimal(u8::try_from(*p).ok()?, u8::try_from(*s).ok()?),
         ("CHAR", [n]) => LogicalType::Char(*n),
         ("STRING", []) => LogicalType::STRING,
         ("VARCHAR", [n]) => LogicalType::Varchar(Some(*n)),
@@ -25,9 +25,9 @@ pub fn parse(name: &str) -> Option<LogicalType> {
         ("BYTES", []) => LogicalType::BYTES,
         ("VARBINARY", [n]) => LogicalType::Varbinary(Some(*n)),
         ("DATE", []) => LogicalType::Date,
-        ("TIME", [p]) => LogicalType::Time(u8::try_from(*p).ok()?),
-        ("TIMESTAMP", [p]) => LogicalType::Timestamp(u8::try_from(*p).ok()?),
-        ("TIMESTAMP_LTZ", [p]) => LogicalType::TimestampLtz(u8::try_from(*p).ok()?),
+        ("TIME", [p @ 0..=9]) => LogicalType::Time(u8::try_from(*p).ok()?),
+        ("TIMESTAMP", [p @ 0..=9]) => LogicalType::Timestamp(u8::try_from(*p).ok()?),
+        ("TIMESTAMP_LTZ", [p @ 0..=9]) => LogicalType::TimestampLtz(u8::try_from(*p).ok()?),
         _ => return None,
     })
 }
@@ -69,7 +69,17 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_atomic_type() {
-        for name in ["", "INT(", "DECIMAL(1)", "ARRAY<INT>", "CHAR(x)", "DECIMAL(300, 0)"] {
+        for name in [
+            "",
+            "INT(",
+            "DECIMAL(1)",
+            "ARRAY<INT>",
+            "CHAR(x)",
+            "DECIMAL(300, 0)",
+            "DECIMAL(39, 0)",
+            "DECIMAL(2, 3)",
+            "TIMESTAMP(10)",
+        ] {
             assert_eq!(parse(name), None, "{name}");
         }
     }

@@ -100,8 +100,9 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
                 sp::CastKind::Cast | sp::CastKind::DoubleColon => "$cast",
                 sp::CastKind::TryCast | sp::CastKind::SafeCast => "$try_cast",
             };
-            let target = logical_type(data_type)?;
-            Some(call(name, [take(expr), text(&target.to_string(), sp_span())]))
+            // An unknown type goes on as it is written: the cast refuses it by that name.
+            let target = logical_type(data_type).map_or_else(|| data_type.to_string(), |t| t.to_string());
+            Some(call(name, [take(expr), text(&target, sqlparser::tokenizer::Span::empty())]))
         }
         // `DATE '2024-01-02'`: the precision of a TIMESTAMP literal is that of its text.
         sp::Expr::TypedString(t) => {
@@ -115,7 +116,7 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
             Some(call("$cast", [text(&value, t.value.span), text(&target.to_string(), t.value.span)]))
         }
         sp::Expr::Substring { expr, substring_from, substring_for, .. } => {
-            let from = substring_from.as_mut().map_or_else(|| typed_one(), take);
+            let from = substring_from.as_mut().map_or_else(typed_one, take);
             let args = [Some(take(expr)), Some(from), substring_for.as_mut().map(take)];
             Some(call("substring", args.into_iter().flatten()))
         }
@@ -128,9 +129,16 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
             let listed = trim_characters.take().unwrap_or_default();
             Some(call(name, std::iter::once(take(expr)).chain(trim_what.as_mut().map(take)).chain(listed)))
         }
-        // Not a keyword for the parser, but reserved in SQL.
-        sp::Expr::Identifier(i) if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("localtimestamp") => {
-            Some(call("localtimestamp", []))
+        // Calcite's expansion; BETWEEN itself would bypass the typing of our comparison operators.
+        sp::Expr::Between { expr, negated, low, high } => {
+            let (value, negated) = (take(expr), *negated);
+            let (first, second, joined) = match negated {
+                false => (sp::BinaryOperator::GtEq, sp::BinaryOperator::LtEq, sp::BinaryOperator::And),
+                true => (sp::BinaryOperator::Lt, sp::BinaryOperator::Gt, sp::BinaryOperator::Or),
+            };
+            let low = binary(value.clone(), first, take(low));
+            let high = binary(value, second, take(high));
+            Some(sp::Expr::Nested(Box::new(binary(low, joined, high))))
         }
         sp::Expr::Function(f) => short_form(f),
         _ => None,
@@ -153,10 +161,7 @@ fn typed_number(v: &sp::ValueWithSpan) -> Option<sp::Expr> {
     // As Calcite counts: `0.10` has three digits, two of them after the point.
     let scale = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let precision = digits.len() - usize::from(digits.contains('.'));
-    if precision > 38 {
-        // Left to the planner, which refuses it.
-        return None;
-    }
+    // More than 38 digits make a type that the cast refuses.
     let target = format!("DECIMAL({precision}, {scale})");
     Some(call("$cast", [text(n, v.span), text(&target, v.span)]))
 }
@@ -253,10 +258,6 @@ fn text(value: &str, span: sqlparser::tokenizer::Span) -> sp::Expr {
     sp::Expr::Value(sp::Value::SingleQuotedString(value.to_string()).with_span(span))
 }
 
-fn sp_span() -> sqlparser::tokenizer::Span {
-    sqlparser::tokenizer::Span::empty()
-}
-
 fn take(expr: &mut Box<sp::Expr>) -> sp::Expr {
     take_expr(expr)
 }
@@ -269,7 +270,7 @@ fn fraction_digits(text: &str) -> u8 {
     text.split_once('.').map_or(0, |(_, fraction)| fraction.len().min(9) as u8)
 }
 
-/// The type that a CAST names; None leaves an unknown one to the planner, which refuses it.
+/// The type that a CAST names; None for one that we do not have.
 fn logical_type(t: &sp::DataType) -> Option<LogicalType> {
     use sp::DataType as D;
     Some(match t {
@@ -411,7 +412,8 @@ mod tests {
         assert_eq!(expr("TRIM(a)"), "`btrim`(a)");
         assert_eq!(expr("SUBSTRING(a FROM b FOR c)"), "`substring`(a, b, c)");
         assert_eq!(expr("TIMESTAMPADD(MINUTE, a, b)"), "TIMESTAMPADD('MINUTE', a, b)");
-        assert_eq!(expr("LOCALTIMESTAMP"), "`localtimestamp`()");
+        assert_eq!(expr("a BETWEEN b AND c"), "(a >= b AND a <= c)");
+        assert_eq!(expr("a NOT BETWEEN b AND c"), "(a < b OR a > c)");
     }
 
     #[test]

@@ -342,4 +342,24 @@ mod tests {
             assert!(boolean(text).is_err(), "{text}");
         }
     }
+
+    proptest::proptest! {
+        /// What is printed reads back, whatever the scale; Rust's own parser agrees on integers.
+        #[test]
+        fn printed_numbers_read_back(value in -10i128.pow(38) + 1..10i128.pow(38), scale in 0u8..=38, long: i64, double: f64) {
+            let mut text = String::new();
+            super::super::text::decimal(value, scale, &mut text);
+            proptest::prop_assert_eq!(decimal(text.as_bytes(), 38, scale), Ok(value));
+            proptest::prop_assert_eq!(integer::<i64>(long.to_string().as_bytes()), Ok(long));
+            text.clear();
+            super::super::text::double(double, &mut text);
+            proptest::prop_assert_eq!(super::double(text.as_bytes()).map(f64::to_bits), Ok(double.to_bits()));
+        }
+
+        #[test]
+        fn no_text_makes_a_parser_panic(text in "[-+ .eE0-9dDNaInfity\\t]{0,60}", scale in 0u8..=38) {
+            let bytes = text.as_bytes();
+            let _ = (integer::<i32>(bytes), super::double(bytes), float(bytes), decimal(bytes, 38, scale));
+        }
+    }
 }

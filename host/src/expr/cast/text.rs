@@ -61,7 +61,7 @@ fn temporal_text(source: &ArrayRef, zone: Tz) -> Result<StringArray, ArrowError>
     build(source.len(), source.nulls(), |i, out| match moments.at(i) {
         Some(Moment::Date(d)) => date(d.year(), d.month(), d.day(), out),
         Some(Moment::Time(t)) => {
-            let _ = write!(out, "{:02}:{:02}:{:02}", t.hour(), t.minute(), t.second());
+            clock(&t, out);
             time_fraction(t.nanosecond(), moments.digits(), out);
         }
         Some(Moment::DateTime(t)) => timestamp(&t, moments.digits(), out),
@@ -72,27 +72,64 @@ fn temporal_text(source: &ArrayRef, zone: Tz) -> Result<StringArray, ArrowError>
 /// `yyyy-MM-dd HH:mm:ss` and exactly `digits` digits of fraction, more where they are not zero.
 pub(in crate::expr) fn timestamp(t: &NaiveDateTime, digits: usize, out: &mut String) {
     date(t.year(), t.month(), t.day(), out);
-    let _ = write!(out, " {:02}:{:02}:{:02}", t.hour(), t.minute(), t.second());
-    let nanos = format!("{:09}", t.nanosecond());
-    let shown = nanos.trim_end_matches('0').len().max(digits);
+    out.push(' ');
+    clock(t, out);
+    push_fraction(t.nanosecond(), digits, out);
+}
+
+/// The point and the digits of a fraction: `least` of them, more where they are not zero.
+fn push_fraction(nanos: u32, least: usize, out: &mut String) {
+    let (mut rest, mut shown) = (nanos, 9);
+    while shown > least && rest.is_multiple_of(10) {
+        rest /= 10;
+        shown -= 1;
+    }
     if shown > 0 {
         out.push('.');
-        out.push_str(&nanos[..shown]);
+        pad(rest, shown, out);
     }
+}
+
+fn clock(t: &impl Timelike, out: &mut String) {
+    pad(t.hour(), 2, out);
+    out.push(':');
+    pad(t.minute(), 2, out);
+    out.push(':');
+    pad(t.second(), 2, out);
+}
+
+/// A number with zeros in front, at least `width` digits: `{:0width$}`, without its cost.
+pub(in crate::expr) fn pad(value: u32, width: usize, out: &mut String) {
+    let mut digits = [b'0'; 10];
+    let (mut rest, mut start) = (value, digits.len());
+    while rest > 0 {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    let shown = &digits[start.min(digits.len() - width.min(digits.len()))..];
+    out.push_str(std::str::from_utf8(shown).unwrap_or_default());
 }
 
 /// Flink's TIME text drops trailing zeros but keeps one digit where the type has a fraction.
 fn time_fraction(nanos: u32, digits: usize, out: &mut String) {
     if digits > 0 {
-        let nanos = format!("{nanos:09}");
-        let shown = nanos[..digits].trim_end_matches('0').len().max(1);
-        out.push('.');
-        out.push_str(&nanos[..shown]);
+        let cut = 10u32.pow(9 - digits as u32);
+        push_fraction(nanos / cut * cut, 1, out);
     }
 }
 
 fn date(year: i32, month: u32, day: u32, out: &mut String) {
-    let _ = write!(out, "{year:04}-{month:02}-{day:02}");
+    match u32::try_from(year) {
+        Ok(year) => pad(year, 4, out),
+        Err(_) => {
+            let _ = write!(out, "{year:05}");
+        }
+    }
+    out.push('-');
+    pad(month, 2, out);
+    out.push('-');
+    pad(day, 2, out);
 }
 
 /// `BigDecimal.toPlainString`.

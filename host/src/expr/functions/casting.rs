@@ -26,9 +26,9 @@ fn coerce(types: &[DataType]) -> std::result::Result<Vec<DataType>, String> {
 }
 
 fn returns(binding: &Binding<'_>) -> std::result::Result<DataType, String> {
-    let (Some(from), Some(to)) = (binding.types.first(), binding.text(1).and_then(type_name::parse)) else {
-        return Err("expects a value and a type".to_string());
-    };
+    let Some(from) = binding.types.first() else { return Err("expects a value and a type".to_string()) };
+    let target = binding.text(1).unwrap_or_default();
+    let Some(to) = type_name::parse(target) else { return Err(format!("{target} is no type to cast to")) };
     if *from != DataType::Null {
         match LogicalType::from_arrow(from) {
             Some(from) => cast::check(&from, &to)?,

@@ -183,6 +183,16 @@ impl ScalarUDFImpl for FlinkFunction {
         }
     }
 
+    fn short_circuits(&self) -> bool {
+        self.is("coalesce")
+    }
+
+    /// So that the sharing of subexpressions does not pull a later argument of COALESCE out of its guard.
+    fn conditional_arguments<'a>(&self, args: &'a [Expr]) -> Option<(Vec<&'a Expr>, Vec<&'a Expr>)> {
+        let (first, others) = args.split_first().filter(|_| self.short_circuits())?;
+        Some((vec![first], others.iter().collect()))
+    }
+
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         self.bind(types, &vec![None; types.len()])
     }

@@ -237,24 +237,27 @@ fn timestamp_add(call: &Call<'_>) -> Result<ArrayRef> {
     let Some(step) = call.texts(0)?.get(0).and_then(step) else { return call.internal("lost its unit") };
     let counts = call.numbers::<Int64Type>(1)?;
     let base = call.array(2)?;
-    let sum = |i: usize, t: NaiveDateTime| {
-        let moved = if counts.is_valid(i) { shifted(t, step, counts.value(i)) } else { return None };
-        if moved.is_none() {
+    // `number`: the result's value from the sum.
+    let sum = |i: usize, t: NaiveDateTime, number: &dyn Fn(NaiveDateTime) -> Option<i64>| {
+        if counts.is_null(i) {
+            return None;
+        }
+        let result = shifted(t, step, counts.value(i)).and_then(number);
+        if result.is_none() {
             call.fail(i, Reason::Arithmetic, format!("the result of adding {} is out of range", counts.value(i)));
         }
-        moved
+        result
     };
     let numbers: Vec<Option<i64>> = match base.data_type() {
         DataType::Date32 => {
             let days = base.as_primitive::<Date32Type>();
             let midnight = |i: usize| NaiveDate::from_epoch_days(days.value(i)).map(|d| d.and_time(Default::default()));
-            let at = |i: usize| days.is_valid(i).then(|| midnight(i)).flatten().and_then(|t| sum(i, t));
-            match call.returns {
-                DataType::Date32 => {
-                    (0..call.rows).map(|i| at(i).map(|t| i64::from(t.date().to_epoch_days()))).collect()
-                }
-                _ => (0..call.rows).map(|i| at(i).and_then(|t| number_of(t, TimeUnit::Second))).collect(),
-            }
+            let number = |t: NaiveDateTime| match call.returns {
+                DataType::Date32 => Some(i64::from(t.date().to_epoch_days())),
+                _ => number_of(t, TimeUnit::Second),
+            };
+            let at = |i: usize| days.is_valid(i).then(|| midnight(i)).flatten().and_then(|t| sum(i, t, &number));
+            (0..call.rows).map(at).collect()
         }
         DataType::Timestamp(unit, tz) => {
             // Months of an instant are counted on the wall clock of the job's zone; seconds are not affected by it.
@@ -262,8 +265,9 @@ fn timestamp_add(call: &Call<'_>) -> Result<ArrayRef> {
             let values = raw_values(&base);
             let at = |i: usize| {
                 let utc = base.is_valid(i).then(|| datetime_of(values[i], *unit)).flatten()?;
-                let moved = sum(i, zone.map_or(utc, |z| to_wall_clock(utc, z)))?;
-                number_of(zone.map_or(moved, |z| to_instant(moved, z)), *unit)
+                sum(i, zone.map_or(utc, |z| to_wall_clock(utc, z)), &|t| {
+                    number_of(zone.map_or(t, |z| to_instant(t, z)), *unit)
+                })
             };
             (0..call.rows).map(at).collect()
         }
