@@ -23,7 +23,7 @@ use async_trait::async_trait;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// `--stand-in TABLE=PATH`
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,6 +196,7 @@ impl StandIn {
             schema: cx.schema.clone(),
             kind,
             own,
+            out: Arc::new(StandInOutput { stand_in: self.clone(), table: cx.table.clone(), file: Mutex::new(None) }),
         }))
     }
 }
@@ -247,12 +248,15 @@ struct StandInSink {
     kind: KindMember,
     /// The table's format; None: JSON lines.
     own: Option<Arc<dyn FormatBinding>>,
+    out: Arc<StandInOutput>,
 }
 
 impl StandInSink {
-    fn create(&self) -> Result<Option<File>> {
-        let Place::File(path) = &self.stand_in.place else { return Ok(None) };
-        File::create(path).map(Some).map_err(|e| self.stand_in.io_error(&self.table, "write", &e))
+    fn lines(&self) -> Result<LineEncoder> {
+        Ok(match &self.own {
+            Some(format) => LineEncoder::new(format.encoder()?, format.framing()),
+            None => LineEncoder::new(Box::new(JsonEncoder::plain(&self.schema, self.kind)), Framing::Lines),
+        })
     }
 }
 
@@ -265,37 +269,43 @@ impl Sink for StandInSink {
         Some(1)
     }
     async fn prepare(&self) -> Result<()> {
-        self.create().map(|_| ())
+        if let Place::File(path) = &self.stand_in.place {
+            let file = File::create(path).map_err(|e| self.stand_in.io_error(&self.table, "write", &e))?;
+            *self.out.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(BufWriter::new(file));
+        }
+        self.out.put(&self.lines()?.header().unwrap_or_default())
     }
     fn writer(&self, _subtask: usize) -> Result<Box<dyn SinkWriter>> {
-        let lines = match &self.own {
-            Some(format) => LineEncoder::new(format.encoder()?, format.framing()),
-            None => LineEncoder::new(Box::new(JsonEncoder::plain(&self.schema, self.kind)), Framing::Lines),
-        };
-        let file = self.create()?.map(BufWriter::new);
-        let mut out = StandInOutput { stand_in: self.stand_in.clone(), table: self.table.clone(), file };
-        out.put(&lines.header().unwrap_or_default())?;
-        Ok(Box::new(StandInWriter { lines, out }))
+        Ok(Box::new(StandInWriter { lines: self.lines()?, out: self.out.clone() }))
     }
 }
 
 struct StandInWriter {
     lines: LineEncoder,
-    out: StandInOutput,
+    out: Arc<StandInOutput>,
 }
 
+/// The one file (or stream) that all writers of the table share: several INSERTs may name it.
 struct StandInOutput {
     stand_in: StandIn,
     table: Arc<str>,
     /// None: standard output.
-    file: Option<BufWriter<File>>,
+    file: Mutex<Option<BufWriter<File>>>,
 }
 
 impl StandInOutput {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        match &mut self.file {
+    /// Whole records: those of two writers do not mix.
+    fn put(&self, bytes: &[u8]) -> Result<()> {
+        match &mut *self.file.lock().unwrap_or_else(PoisonError::into_inner) {
             None => write_stream(false, bytes),
             Some(file) => file.write_all(bytes).map_err(|e| self.stand_in.io_error(&self.table, "write", &e)),
+        }
+    }
+
+    fn flush(&self) -> Result<()> {
+        match &mut *self.file.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(file) => file.flush().map_err(|e| self.stand_in.io_error(&self.table, "write", &e)),
         }
     }
 }
@@ -307,11 +317,7 @@ impl SinkWriter for StandInWriter {
     }
 
     async fn flush(&mut self, _failed: &mut Vec<FailedRow>) -> Result<()> {
-        let StandInOutput { stand_in, table, file } = &mut self.out;
-        match file {
-            None => Ok(()),
-            Some(file) => file.flush().map_err(|e| stand_in.io_error(table, "write", &e)),
-        }
+        self.out.flush()
     }
 }
 

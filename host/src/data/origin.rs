@@ -127,6 +127,9 @@ impl Origin {
             (_, Rows::Picked(p)) => Some(p.len()),
         }
     }
+    pub fn is_empty(&self) -> bool {
+        self.len() == Some(0)
+    }
     fn record_index(&self, row: usize) -> usize {
         match &self.rows {
             Rows::Run { first, .. } => *first as usize + row,

@@ -27,7 +27,9 @@ impl OptimizerRule for FilterBelowLookup {
         let Some(l) = as_lookup_join(&e.node) else { return Ok(Transformed::no(plan)) };
         let (mut below, mut residual, mut above) = (vec![], vec![], vec![]);
         for c in split_conjunction_owned(f.predicate.clone()) {
-            if !c.is_volatile() && only_from(&c, l.left.schema()) {
+            // What can refuse a row stays behind the conditions before it, which may be its guard.
+            let guarded = crate::expr::is_fallible(&c) && !(residual.is_empty() && above.is_empty());
+            if !c.is_volatile() && !guarded && only_from(&c, l.left.schema()) {
                 below.push(c)
             } else if !c.is_volatile() && l.join_type == JoinType::Inner {
                 residual.push(c)

@@ -120,7 +120,8 @@ enum Prepared {
     Source { source: Arc<dyn Source>, splits: Arc<SplitQueue>, binding: Box<TableBinding> },
     Calc(crate::expr::program::ProgramPlan),
     LookupJoin(Box<LookupJoinSpec>),
-    Sink { sink: Arc<dyn Sink>, not_null: Vec<(usize, String)> },
+    /// `first_writer`: the number of its first subtask's writer; INSERTs into the same table share the sink.
+    Sink { sink: Arc<dyn Sink>, first_writer: usize, not_null: Vec<(usize, String)> },
 }
 
 struct PreparedOperator {
@@ -214,6 +215,8 @@ async fn prepare(
     let mut stages = Stages::default();
     let mut operators = Vec::new();
     let mut sinks = Vec::new();
+    // Tables that several INSERTs write: one sink, and how many writers it has so far.
+    let mut writers: HashMap<Arc<str>, (Arc<dyn Sink>, usize)> = HashMap::new();
     for node in graph.operators {
         let name = node.name.clone();
         let role = match &node.kind {
@@ -224,6 +227,7 @@ async fn prepare(
         let operator_metrics = OperatorMetrics::new(&name, role);
         metrics.register(operator_metrics.clone());
         let at = |e: Error| e.in_operator(&name);
+        let operator_parallelism = node.parallelism;
         let kind = match node.kind {
             OperatorKind::Source(binding) => {
                 let source: Arc<dyn Source> = binding.access.source(&binding.context).map_err(at)?.into();
@@ -254,10 +258,19 @@ async fn prepare(
                 }))
             }
             OperatorKind::Sink(node) => {
-                let sink: Arc<dyn Sink> = node.table.access.sink(&node.table.context).map_err(at)?.into();
-                sink.prepare().await.map_err(at)?;
-                sinks.push((name.clone(), sink.clone()));
-                Prepared::Sink { sink, not_null: node.not_null }
+                let table = node.table.context.table.clone();
+                let shared = match writers.get_mut(&table) {
+                    Some(shared) => shared,
+                    None => {
+                        let sink: Arc<dyn Sink> = node.table.access.sink(&node.table.context).map_err(at)?.into();
+                        sink.prepare().await.map_err(at)?;
+                        sinks.push((name.clone(), sink.clone()));
+                        writers.entry(table).or_insert((sink, 0))
+                    }
+                };
+                let (sink, first_writer) = (shared.0.clone(), shared.1);
+                shared.1 += operator_parallelism;
+                Prepared::Sink { sink, first_writer, not_null: node.not_null }
             }
         };
         let stage = stages.get(&node.stage);
@@ -384,10 +397,10 @@ impl TaskSpec {
                     let join = LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics);
                     chain.push(Box::new(join.map_err(|e| e.in_operator(&o.name))?));
                 }
-                Prepared::Sink { sink, not_null } => chain.push(Box::new(SinkOperator::new(
+                Prepared::Sink { sink, first_writer, not_null } => chain.push(Box::new(SinkOperator::new(
                     &o.name,
                     sink.clone(),
-                    self.subtask,
+                    first_writer + self.subtask,
                     not_null.clone(),
                     stage,
                     failures,
