@@ -28,6 +28,8 @@ pub use plugins_toml::{PluginEntry, PluginsToml};
 pub use scaffold::{Scaffold, scaffold};
 
 #[cfg(test)]
+mod guest_tests;
+#[cfg(test)]
 mod hostile_tests;
 #[cfg(test)]
 mod testing;
