@@ -87,7 +87,7 @@ fn the_rust_sdk_carries_every_type_both_ways() {
         ("echo_timestamp_ltz", Arc::new(timestamps().with_timezone("UTC"))),
     ];
     for (function, array) in cases {
-        let (result, errors) = evaluate(&module, function, &[array.clone()]);
+        let (result, errors) = evaluate(&module, function, std::slice::from_ref(&array));
         assert_eq!(errors, [], "{function}");
         assert_eq!(&result, &array, "{function}");
     }
@@ -97,7 +97,7 @@ fn the_rust_sdk_carries_every_type_both_ways() {
 fn the_rust_sdk_turns_errors_and_panics_into_refused_rows() {
     let module = rust_guest("echo");
     let text: ArrayRef = Arc::new(StringArray::from(vec![Some("5"), Some("x"), Some("0"), None]));
-    let (result, errors) = evaluate(&module, "parse", &[text.clone()]);
+    let (result, errors) = evaluate(&module, "parse", std::slice::from_ref(&text));
     assert_eq!(result.as_primitive::<Int64Type>(), &Int64Array::from(vec![Some(5), None, None, None]));
     let refused = RowError::new(1, Reason::Plugin, "invalid digit found in string").function("parse");
     assert_eq!(errors, [refused]);
@@ -115,7 +115,7 @@ fn the_rust_sdk_turns_errors_and_panics_into_refused_rows() {
 fn the_rust_sdk_handles_null_config_rows_and_no_arguments() {
     let module = rust_guest("echo");
     let text: ArrayRef = Arc::new(StringArray::from(vec![Some("k"), None, Some("other")]));
-    let (lengths, _) = evaluate(&module, "len_or_zero", &[text.clone()]);
+    let (lengths, _) = evaluate(&module, "len_or_zero", std::slice::from_ref(&text));
     assert_eq!(lengths.as_primitive::<Int32Type>().values()[..], [1, 0, 5]);
     let (options, _) = evaluate(&module, "option_of", &[text]);
     assert_eq!(options.as_string::<i32>(), &StringArray::from(vec![Some("v"), None, None]));
@@ -188,7 +188,7 @@ fn a_million_rows_leave_the_memory_flat() {
     let argument: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|i| format!("{i:0>300}"))));
     let mut errors = Vec::new();
     for _ in 0..1000 {
-        instance.call(&[argument.clone()], 1000, &mut errors).unwrap();
+        instance.call(std::slice::from_ref(&argument), 1000, &mut errors).unwrap();
     }
     assert_eq!(errors, []);
 }
@@ -275,7 +275,7 @@ fn a_guest_in_c_made_from_the_abis_page_alone_runs() {
     let argument: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|i| format!("{i:a>60}"))));
     let mut errors = Vec::new();
     for _ in 0..1000 {
-        instance.call(&[argument.clone()], 1000, &mut errors).unwrap();
+        instance.call(std::slice::from_ref(&argument), 1000, &mut errors).unwrap();
     }
     assert_eq!(errors, []);
 }

@@ -22,7 +22,7 @@ mod types;
 pub use engine::PluginEngine;
 pub use formatter::FormatterPlugin;
 pub use inspect::inspect;
-pub use limits::{LIMIT_OPTIONS, Limits};
+pub use limits::{LIMIT_OPTIONS, Limits, PluginConfig};
 pub use module::PluginModule;
 pub use plugins_toml::{PluginEntry, PluginsToml};
 pub use scaffold::{Scaffold, scaffold};

@@ -120,11 +120,24 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
         })
         .collect();
     let call = format!("{}({})", signature.name, values.join(", "));
-    let patterns: String = (0..arguments.len()).map(|i| format!("Some(__wasmill_value_{i}),")).collect();
-    let gets: String = arguments
+    let readers: String = arguments
         .iter()
         .enumerate()
-        .map(|(i, p)| format!("<{} as __wasmill_sdk::Arg>::get(&__wasmill_input.columns[{i}], __wasmill_row),", p.ty))
+        .map(|(i, p)| {
+            let ty = &p.ty;
+            format!("let __wasmill_reader_{i} = <{ty} as __wasmill_sdk::Arg>::reader(&__wasmill_input.columns[{i}], __wasmill_input.rows);")
+        })
+        .collect();
+    let required: String = arguments.iter().map(|p| format!("<{} as __wasmill_sdk::Arg>::REQUIRED,", p.ty)).collect();
+    let reads: String = arguments
+        .iter()
+        .enumerate()
+        .map(|(i, p)| {
+            let ty = &p.ty;
+            format!(
+                "let __wasmill_value_{i} = <{ty} as __wasmill_sdk::Arg>::read(&__wasmill_reader_{i}, __wasmill_row);"
+            )
+        })
         .collect();
     let (column, result, step) = if writers.is_empty() {
         let ty = &signature.result;
@@ -145,14 +158,6 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
             ),
         )
     };
-    // Without arguments there is nothing that could be NULL.
-    let bind = if arguments.is_empty() {
-        String::new()
-    } else {
-        format!(
-            "let ({patterns}) = ({gets}) else {{ __wasmill_sdk::OutColumn::push_null(&mut __wasmill_column); continue; }};"
-        )
-    };
     Ok(format!(
         r#"kind: __wasmill_sdk::Kind::Scalar,
         arguments: || [{sql}].into_iter().collect(),
@@ -160,9 +165,15 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
         process: |__wasmill_input, __wasmill_answer| {{
             let mut __wasmill_column = <{column} as __wasmill_sdk::OutColumn>::with_capacity(__wasmill_input.rows, __wasmill_input.bytes());
             let mut __wasmill_errors = __wasmill_sdk::RowErrors::default();
+            let __wasmill_skipped = __wasmill_sdk::Skipped::of(__wasmill_input.columns, &[{required}]);
+            {readers}
             for __wasmill_row in 0..__wasmill_input.rows {{
                 __wasmill_errors.at(__wasmill_row);
-                {bind}
+                if __wasmill_skipped.contains(__wasmill_row) {{
+                    __wasmill_sdk::OutColumn::push_null(&mut __wasmill_column);
+                    continue;
+                }}
+                {reads}
                 {step};
             }}
             __wasmill_answer.finish(&__wasmill_column, &__wasmill_errors)
