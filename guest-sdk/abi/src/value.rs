@@ -89,7 +89,7 @@ impl Node<'_> {
         let data = &mut self.data;
         match (self.ty, value) {
             (Type::Boolean, Value::Bool(_) | Value::Null) => {
-                if row % 8 == 0 {
+                if row.is_multiple_of(8) {
                     data.push(0);
                 }
                 if let (Value::Bool(true), Some(last)) = (value, data.last_mut()) {

@@ -28,35 +28,24 @@ impl RowErrors {
     }
 }
 
-/// Validity bits; none are kept while no NULL has come.
+/// Validity bits of a column whose number of rows is known; none are kept while no NULL has come.
 #[derive(Default)]
 pub struct Validity {
-    len: usize,
+    rows: usize,
     bits: Option<Vec<u8>>,
 }
 
 impl Validity {
-    #[inline]
-    pub fn push(&mut self, valid: bool) {
-        let row = self.len;
-        self.len += 1;
-        if valid && self.bits.is_none() {
-            return;
-        }
-        self.push_slow(row, valid);
+    fn new(rows: usize) -> Self {
+        Self { rows, bits: None }
     }
 
-    fn push_slow(&mut self, row: usize, valid: bool) {
-        let bits = self.bits.get_or_insert_with(|| vec![0xff; row.div_ceil(8)]);
-        if row / 8 == bits.len() {
-            bits.push(0);
+    #[cold]
+    fn set_null(&mut self, row: usize) {
+        let bits = self.bits.get_or_insert_with(|| vec![0xff; self.rows.div_ceil(8)]);
+        if let Some(byte) = bits.get_mut(row / 8) {
+            *byte &= !(1 << (row % 8));
         }
-        let mask = 1 << (row % 8);
-        if valid { bits[row / 8] |= mask } else { bits[row / 8] &= !mask }
-    }
-
-    pub fn len(&self) -> usize {
-        self.len
     }
 
     fn has_bits(&self) -> bool {
@@ -65,31 +54,28 @@ impl Validity {
 
     fn fill(&self, out: &mut FrameWriter) {
         if let Some(bits) = &self.bits {
-            let place = out.buffer();
-            place.copy_from_slice(&bits[..place.len()]);
+            out.buffer().copy_from_slice(bits);
         }
     }
 }
 
-/// Native numbers that lie in a column one behind the other.
-pub trait Fixed: Copy + Default {
-    const CODE: u8;
-    fn put(self, place: &mut [u8]);
+/// Numbers as they lie in memory, which on a little-endian machine is how they travel.
+fn as_bytes<T: Fixed>(values: &[T]) -> &[u8] {
+    const { assert!(cfg!(target_endian = "little")) };
+    // SAFETY: plain numbers have no padding, and any byte is a u8.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
+/// Native numbers that lie in a column one behind the other.
+pub trait Fixed: Copy + Default {}
+
 macro_rules! fixed {
-    ($($ty:ty, $code:expr;)*) => {$(
-        impl Fixed for $ty {
-            const CODE: u8 = $code;
-            #[inline]
-            fn put(self, place: &mut [u8]) {
-                place.copy_from_slice(&self.to_le_bytes());
-            }
-        }
+    ($($ty:ty)*) => {$(
+        impl Fixed for $ty {}
     )*};
 }
 
-fixed! { i8, 2; i16, 3; i32, 4; i64, 5; f32, 6; f64, 7; i128, 8; }
+fixed! { i8 i16 i32 i64 f32 f64 i128 u32 }
 
 /// A column of numbers; the code says which SQL type they are.
 pub struct FixedColumn<T, const CODE: u8> {
@@ -101,17 +87,16 @@ impl<T: Fixed, const CODE: u8> FixedColumn<T, CODE> {
     #[inline]
     pub fn push(&mut self, value: T) {
         self.values.push(value);
-        self.validity.push(true);
     }
 }
 
 impl<T: Fixed, const CODE: u8> OutColumn for FixedColumn<T, CODE> {
     fn with_capacity(rows: usize, _: usize) -> Self {
-        Self { values: Vec::with_capacity(rows), validity: Validity::default() }
+        Self { values: Vec::with_capacity(rows), validity: Validity::new(rows) }
     }
     fn push_null(&mut self) {
+        self.validity.set_null(self.values.len());
         self.values.push(T::default());
-        self.validity.push(false);
     }
     fn plan(&self, plan: &mut FramePlan) {
         let (len, size) = (self.values.len(), size_of::<T>());
@@ -119,13 +104,13 @@ impl<T: Fixed, const CODE: u8> OutColumn for FixedColumn<T, CODE> {
     }
     fn fill(&self, out: &mut FrameWriter) {
         self.validity.fill(out);
-        let places = out.buffer().chunks_exact_mut(size_of::<T>());
-        places.zip(&self.values).for_each(|(place, value)| value.put(place));
+        out.buffer().copy_from_slice(as_bytes(&self.values));
     }
 }
 
 /// A column of booleans, a bit each.
 pub struct BoolColumn {
+    len: usize,
     bits: Vec<u8>,
     validity: Validity,
 }
@@ -133,27 +118,25 @@ pub struct BoolColumn {
 impl BoolColumn {
     #[inline]
     pub fn push(&mut self, value: bool) {
-        self.put(value, true);
-    }
-    fn put(&mut self, value: bool, valid: bool) {
-        let row = self.validity.len();
+        let row = self.len;
+        self.len += 1;
         if row.is_multiple_of(8) {
             self.bits.push(0);
         }
         self.bits[row / 8] |= u8::from(value) << (row % 8);
-        self.validity.push(valid);
     }
 }
 
 impl OutColumn for BoolColumn {
     fn with_capacity(rows: usize, _: usize) -> Self {
-        Self { bits: Vec::with_capacity(rows.div_ceil(8)), validity: Validity::default() }
+        Self { len: 0, bits: Vec::with_capacity(rows.div_ceil(8)), validity: Validity::new(rows) }
     }
     fn push_null(&mut self) {
-        self.put(false, false);
+        self.validity.set_null(self.len);
+        self.push(false);
     }
     fn plan(&self, plan: &mut FramePlan) {
-        plan.node(Type::Boolean.code(), 0, self.validity.len(), self.validity.has_bits(), false, Some(self.bits.len()));
+        plan.node(Type::Boolean.code(), 0, self.len, self.validity.has_bits(), false, Some(self.bits.len()));
     }
     fn fill(&self, out: &mut FrameWriter) {
         self.validity.fill(out);
@@ -184,14 +167,13 @@ impl<const CODE: u8> VarColumn<CODE> {
     #[inline]
     fn end(&mut self) {
         self.ends.push(self.data.len() as u32);
-        self.validity.push(true);
     }
 
     /// Whatever was appended for this row is dropped.
     fn abandon(&mut self) {
         self.data.truncate(self.ends.last().map_or(0, |e| *e as usize));
+        self.validity.set_null(self.ends.len());
         self.ends.push(self.data.len() as u32);
-        self.validity.push(false);
     }
 }
 
@@ -204,7 +186,7 @@ impl TextColumn {
 
 impl<const CODE: u8> OutColumn for VarColumn<CODE> {
     fn with_capacity(rows: usize, bytes: usize) -> Self {
-        Self { ends: Vec::with_capacity(rows), data: Vec::with_capacity(bytes), validity: Validity::default() }
+        Self { ends: Vec::with_capacity(rows), data: Vec::with_capacity(bytes), validity: Validity::new(rows) }
     }
     fn push_null(&mut self) {
         self.abandon();
@@ -216,7 +198,7 @@ impl<const CODE: u8> OutColumn for VarColumn<CODE> {
         self.validity.fill(out);
         let (first, rest) = out.buffer().split_at_mut(4);
         first.fill(0);
-        rest.chunks_exact_mut(4).zip(&self.ends).for_each(|(place, end)| place.copy_from_slice(&end.to_le_bytes()));
+        rest.copy_from_slice(as_bytes(&self.ends));
         out.buffer().copy_from_slice(&self.data);
     }
 }
@@ -254,6 +236,7 @@ impl std::fmt::Write for Text<'_> {
 /// The results of a function with parameters `&mut Text`: one is a STRING, several are a ROW.
 pub struct TextColumns<const N: usize> {
     pub columns: [TextColumn; N],
+    len: usize,
     validity: Validity,
 }
 
@@ -270,7 +253,7 @@ impl<const N: usize> TextColumns<N> {
         match outcome {
             Outcome::Value => {
                 self.columns.iter_mut().for_each(VarColumn::end);
-                self.validity.push(true);
+                self.len += 1;
             }
             Outcome::Null => self.push_null(),
             Outcome::Refused(message) => {
@@ -283,15 +266,20 @@ impl<const N: usize> TextColumns<N> {
 
 impl<const N: usize> OutColumn for TextColumns<N> {
     fn with_capacity(rows: usize, bytes: usize) -> Self {
-        Self { columns: std::array::from_fn(|_| TextColumn::with_capacity(rows, bytes)), validity: Validity::default() }
+        Self {
+            columns: std::array::from_fn(|_| TextColumn::with_capacity(rows, bytes)),
+            len: 0,
+            validity: Validity::new(rows),
+        }
     }
     fn push_null(&mut self) {
         self.columns.iter_mut().for_each(VarColumn::abandon);
-        self.validity.push(false);
+        self.validity.set_null(self.len);
+        self.len += 1;
     }
     fn plan(&self, plan: &mut FramePlan) {
         if N > 1 {
-            plan.node(ROW, N, self.validity.len(), self.validity.has_bits(), false, None);
+            plan.node(ROW, N, self.len, self.validity.has_bits(), false, None);
         }
         self.columns.iter().for_each(|c| c.plan(plan));
     }
@@ -316,13 +304,14 @@ pub fn text_columns_sql(names: &[&str]) -> String {
 /// The column of a tuple.
 pub struct RowColumn<C> {
     pub members: C,
+    len: usize,
     validity: Validity,
 }
 
 impl<C> RowColumn<C> {
     #[inline]
     pub fn push_valid(&mut self) {
-        self.validity.push(true);
+        self.len += 1;
     }
 }
 
@@ -330,14 +319,15 @@ macro_rules! row_column {
     ($n:expr; $($column:ident $index:tt),*) => {
         impl<$($column: OutColumn),*> OutColumn for RowColumn<($($column,)*)> {
             fn with_capacity(rows: usize, bytes: usize) -> Self {
-                Self { members: ($($column::with_capacity(rows, bytes),)*), validity: Validity::default() }
+                Self { members: ($($column::with_capacity(rows, bytes),)*), len: 0, validity: Validity::new(rows) }
             }
             fn push_null(&mut self) {
                 $(self.members.$index.push_null();)*
-                self.validity.push(false);
+                self.validity.set_null(self.len);
+                self.len += 1;
             }
             fn plan(&self, plan: &mut FramePlan) {
-                plan.node(ROW, $n, self.validity.len(), self.validity.has_bits(), false, None);
+                plan.node(ROW, $n, self.len, self.validity.has_bits(), false, None);
                 $(self.members.$index.plan(plan);)*
             }
             fn fill(&self, out: &mut FrameWriter) {

@@ -59,7 +59,7 @@ pub use wasmill_guest_macros::{formatter, scalar};
 /// For the code that the attributes write.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::args::Arg;
+    pub use crate::args::{Arg, Skipped};
     pub use crate::columns::{BytesColumn, OutColumn, RowErrors, TextColumns, text_columns_sql};
     pub use crate::plugin::{Answer, Function, Input, Kind, Plugin, register};
     pub use crate::results::{Record, Ret, Written};

@@ -121,7 +121,9 @@ pub struct Plugin {
 
 impl Plugin {
     pub fn describe(&mut self) {
-        let functions = functions();
+        let mut functions = functions().clone();
+        // The linker's order is nobody's order.
+        functions.sort_by_key(|f| f.name);
         let list: Vec<String> = functions.iter().map(|f| describe_function(f)).collect();
         let (name, version) = functions.first().map_or(("", ""), |f| (f.plugin, f.version));
         let json =

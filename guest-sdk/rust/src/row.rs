@@ -73,7 +73,10 @@ impl<'a> Row<'a> {
                 && wanted.is_text() == column.field.ty.is_text()
                 && wanted.children().is_empty()
                 && matches!(wanted, Type::Varchar(_) | Type::Varbinary(_));
-        if same_layout { T::get(column, self.index) } else { None }
+        if !same_layout || T::REQUIRED && !column.is_valid(self.index) {
+            return None;
+        }
+        Some(T::read(&T::reader(column, column.len), self.index))
     }
 
     /// A value as SQL shows it; NULL is empty.

@@ -1,6 +1,6 @@
 //! Formatters: a row of a sink's table becomes the bytes of a record, or no record.
 
-use super::limits::Limits;
+use super::limits::{Limits, PluginConfig};
 use super::manifest::Function;
 use super::module::ModuleCore;
 use super::rows::{Opening, RowRunner, Rows};
@@ -18,7 +18,7 @@ pub struct FormatterPlugin {
     function: Function,
     schema: TableSchema,
     limits: Limits,
-    config: Vec<(String, String)>,
+    config: PluginConfig,
 }
 
 impl std::fmt::Debug for FormatterPlugin {
@@ -33,7 +33,7 @@ impl FormatterPlugin {
         function: Function,
         schema: &TableSchema,
         limits: Limits,
-        config: Vec<(String, String)>,
+        config: PluginConfig,
     ) -> FormatterPlugin {
         FormatterPlugin { core, function, schema: schema.clone(), limits, config }
     }

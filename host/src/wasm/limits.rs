@@ -10,6 +10,9 @@ pub(super) const MEMORY_MAX: u64 = 1 << 30;
 const PAGE: u64 = 64 << 10;
 const STACK_RANGE: std::ops::RangeInclusive<u64> = 64 << 10..=1 << 20;
 
+/// Names and values that are handed to a plugin when its function is opened.
+pub type PluginConfig = Vec<(String, String)>;
+
 /// Limits of one instance of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -46,7 +49,7 @@ impl Limits {
     /// a name is not part of it. All wrong values are reported.
     pub fn from_options<'a>(
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<(Limits, Vec<(String, String)>), Vec<String>> {
+    ) -> Result<(Limits, PluginConfig), Vec<String>> {
         let (mut limits, mut config, mut wrong) = (Limits::default(), Vec::new(), Vec::new());
         for (name, value) in options {
             let short = name.strip_prefix("wasm.").unwrap_or(name);

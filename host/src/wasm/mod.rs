@@ -22,11 +22,13 @@ mod types;
 pub use engine::PluginEngine;
 pub use formatter::FormatterPlugin;
 pub use inspect::inspect;
-pub use limits::{LIMIT_OPTIONS, Limits};
+pub use limits::{LIMIT_OPTIONS, Limits, PluginConfig};
 pub use module::PluginModule;
 pub use plugins_toml::{PluginEntry, PluginsToml};
 pub use scaffold::{Scaffold, scaffold};
 
+#[cfg(test)]
+mod guest_tests;
 #[cfg(test)]
 mod hostile_tests;
 #[cfg(test)]

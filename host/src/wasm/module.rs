@@ -5,7 +5,7 @@ use super::engine::Engines;
 use super::formatter::FormatterPlugin;
 use super::imports::{self, same_type, show_type};
 use super::instance::{HostState, PluginInstance};
-use super::limits::{Limits, show_bytes};
+use super::limits::{Limits, PluginConfig, show_bytes};
 use super::manifest::{Function, Kind, Manifest};
 use super::scalar::ScalarPlugin;
 use crate::data::{FailurePolicy, TableSchema};
@@ -174,7 +174,7 @@ impl PluginModule {
         sql_name: &str,
         limits: Limits,
         on_error: Option<FailurePolicy>,
-        config: Vec<(String, String)>,
+        config: PluginConfig,
     ) -> Result<Arc<dyn ScalarFunction>> {
         let function = self.function(exported, Kind::Scalar)?;
         self.ready(&limits)?;
@@ -187,7 +187,7 @@ impl PluginModule {
         &self,
         exported: Option<&str>,
         schema: &TableSchema,
-        config: Vec<(String, String)>,
+        config: PluginConfig,
         limits: Limits,
     ) -> Result<FormatterPlugin> {
         let manifest = &self.core.manifest;

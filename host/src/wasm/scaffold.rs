@@ -82,7 +82,6 @@ fn project_files(name: &str) -> Vec<(String, String)> {
         ("job.sql".into(), fill(include_str!("scaffold/job.sql.txt"), name, &artifact)),
         ("input.jsonl".into(), include_str!("scaffold/input.jsonl").into()),
         (".gitignore".into(), "/target\n".into()),
-        ("rust-toolchain.toml".into(), include_str!("scaffold/rust-toolchain.toml.txt").into()),
         ("vendor/wasmill-abi/Cargo.toml".into(), manifest("wasmill-abi", "")),
         (
             "vendor/wasmill-guest/Cargo.toml".into(),

@@ -1,7 +1,7 @@
 //! Scalar functions: one value for one row.
 
 use super::instance::PluginInstance;
-use super::limits::Limits;
+use super::limits::{Limits, PluginConfig};
 use super::manifest::{Function, Pattern};
 use super::module::ModuleCore;
 use super::rows::{Opening, RowRunner, Rows, encode_config};
@@ -21,7 +21,7 @@ pub(super) struct ScalarPlugin {
     sql_name: String,
     limits: Limits,
     on_error: Option<FailurePolicy>,
-    config: Vec<(String, String)>,
+    config: PluginConfig,
 }
 
 impl std::fmt::Debug for ScalarPlugin {
@@ -37,7 +37,7 @@ impl ScalarPlugin {
         sql_name: &str,
         limits: Limits,
         on_error: Option<FailurePolicy>,
-        config: Vec<(String, String)>,
+        config: PluginConfig,
     ) -> ScalarPlugin {
         ScalarPlugin { core, function, sql_name: sql_name.into(), limits, on_error, config }
     }

@@ -55,6 +55,7 @@ fn at(code: &str, span: Span) -> TokenStream {
     }
 }
 
+// Names of the generated code begin with `__wasmill_`: a user's function may be called `row` or `answer`.
 fn describe(signature: &Signature, attributes: TokenStream, members: Members) -> Result<String, String> {
     let mut name = format!("{:?}", signature.name);
     let mut deterministic = true;
@@ -74,8 +75,8 @@ fn describe(signature: &Signature, attributes: TokenStream, members: Members) ->
     let members = members(signature)?;
     Ok(format!(
         r#"const _: () = {{
-            use ::wasmill_guest::__private as sdk;
-            static FUNCTION: sdk::Function = sdk::Function {{
+            use ::wasmill_guest::__private as __wasmill_sdk;
+            static __WASMILL_FUNCTION: __wasmill_sdk::Function = __wasmill_sdk::Function {{
                 plugin: ::core::env!("CARGO_PKG_NAME"),
                 version: ::core::env!("CARGO_PKG_VERSION"),
                 name: {name},
@@ -86,16 +87,16 @@ fn describe(signature: &Signature, attributes: TokenStream, members: Members) ->
             #[cfg(target_arch = "wasm32")]
             #[used]
             #[unsafe(link_section = ".init_array")]
-            static REGISTER: extern "C" fn() = {{
-                extern "C" fn register() {{
-                    sdk::register(&FUNCTION);
+            static __WASMILL_REGISTER: extern "C" fn() = {{
+                extern "C" fn __wasmill_register() {{
+                    __wasmill_sdk::register(&__WASMILL_FUNCTION);
                 }}
-                register
+                __wasmill_register
             }};
             #[cfg(not(target_arch = "wasm32"))]
             #[allow(dead_code)]
-            fn unused() -> &'static sdk::Function {{
-                &FUNCTION
+            fn __wasmill_unused() -> &'static __wasmill_sdk::Function {{
+                &__WASMILL_FUNCTION
             }}
         }};"#
     ))
@@ -105,64 +106,77 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
     let parameters = &signature.parameters;
     let arguments: Vec<&Parameter> = parameters.iter().filter(|p| p.role == Role::Argument).collect();
     let writers: Vec<&Parameter> = parameters.iter().filter(|p| p.role == Role::Text).collect();
-    let sql: String = arguments.iter().map(|p| format!("<{} as sdk::Arg>::sql(),", p.ty)).collect();
+    let sql: String = arguments.iter().map(|p| format!("<{} as __wasmill_sdk::Arg>::sql(),", p.ty)).collect();
     let mut index = 0;
     let values: Vec<String> = parameters
         .iter()
         .map(|p| match p.role {
-            Role::Config => "input.config".to_string(),
-            Role::Text => format!("&mut writer_{}.text()", p.name),
+            Role::Config => "__wasmill_input.config".to_string(),
+            Role::Text => format!("&mut __wasmill_writer_{}.text()", p.name),
             Role::Argument => {
                 index += 1;
-                format!("value_{}", index - 1)
+                format!("__wasmill_value_{}", index - 1)
             }
         })
         .collect();
     let call = format!("{}({})", signature.name, values.join(", "));
-    let patterns: String = (0..arguments.len()).map(|i| format!("Some(value_{i}),")).collect();
-    let gets: String = arguments
+    let readers: String = arguments
         .iter()
         .enumerate()
-        .map(|(i, p)| format!("<{} as sdk::Arg>::get(&input.columns[{i}], row),", p.ty))
+        .map(|(i, p)| {
+            let ty = &p.ty;
+            format!("let __wasmill_reader_{i} = <{ty} as __wasmill_sdk::Arg>::reader(&__wasmill_input.columns[{i}], __wasmill_input.rows);")
+        })
+        .collect();
+    let required: String = arguments.iter().map(|p| format!("<{} as __wasmill_sdk::Arg>::REQUIRED,", p.ty)).collect();
+    let reads: String = arguments
+        .iter()
+        .enumerate()
+        .map(|(i, p)| {
+            let ty = &p.ty;
+            format!(
+                "let __wasmill_value_{i} = <{ty} as __wasmill_sdk::Arg>::read(&__wasmill_reader_{i}, __wasmill_row);"
+            )
+        })
         .collect();
     let (column, result, step) = if writers.is_empty() {
         let ty = &signature.result;
         (
-            format!("<{ty} as sdk::Ret>::Column"),
-            format!("<{ty} as sdk::Ret>::sql()"),
-            format!("sdk::Ret::put({call}, &mut column, &mut errors)"),
+            format!("<{ty} as __wasmill_sdk::Ret>::Column"),
+            format!("<{ty} as __wasmill_sdk::Ret>::sql()"),
+            format!("__wasmill_sdk::Ret::put({call}, &mut __wasmill_column, &mut __wasmill_errors)"),
         )
     } else {
         let count = writers.len();
         let names: String = writers.iter().map(|p| format!("{:?},", p.name)).collect();
-        let split: String = writers.iter().map(|p| format!("writer_{},", p.name)).collect();
+        let split: String = writers.iter().map(|p| format!("__wasmill_writer_{},", p.name)).collect();
         (
-            format!("sdk::TextColumns<{count}>"),
-            format!("sdk::text_columns_sql(&[{names}])"),
+            format!("__wasmill_sdk::TextColumns<{count}>"),
+            format!("__wasmill_sdk::text_columns_sql(&[{names}])"),
             format!(
-                "let [{split}] = &mut column.columns; let outcome = sdk::Written::outcome({call}); column.end(outcome, &mut errors)"
+                "let [{split}] = &mut __wasmill_column.columns; let __wasmill_outcome = __wasmill_sdk::Written::outcome({call}); __wasmill_column.end(__wasmill_outcome, &mut __wasmill_errors)"
             ),
         )
     };
-    // Without arguments there is nothing that could be NULL.
-    let bind = if arguments.is_empty() {
-        String::new()
-    } else {
-        format!("let ({patterns}) = ({gets}) else {{ sdk::OutColumn::push_null(&mut column); continue; }};")
-    };
     Ok(format!(
-        r#"kind: sdk::Kind::Scalar,
+        r#"kind: __wasmill_sdk::Kind::Scalar,
         arguments: || [{sql}].into_iter().collect(),
         result: || {result},
-        process: |input, answer| {{
-            let mut column = <{column} as sdk::OutColumn>::with_capacity(input.rows, input.bytes());
-            let mut errors = sdk::RowErrors::default();
-            for row in 0..input.rows {{
-                errors.at(row);
-                {bind}
+        process: |__wasmill_input, __wasmill_answer| {{
+            let mut __wasmill_column = <{column} as __wasmill_sdk::OutColumn>::with_capacity(__wasmill_input.rows, __wasmill_input.bytes());
+            let mut __wasmill_errors = __wasmill_sdk::RowErrors::default();
+            let __wasmill_skipped = __wasmill_sdk::Skipped::of(__wasmill_input.columns, &[{required}]);
+            {readers}
+            for __wasmill_row in 0..__wasmill_input.rows {{
+                __wasmill_errors.at(__wasmill_row);
+                if __wasmill_skipped.contains(__wasmill_row) {{
+                    __wasmill_sdk::OutColumn::push_null(&mut __wasmill_column);
+                    continue;
+                }}
+                {reads}
                 {step};
             }}
-            answer.finish(&column, &errors)
+            __wasmill_answer.finish(&__wasmill_column, &__wasmill_errors)
         }},"#
     ))
 }
@@ -170,23 +184,25 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
 fn formatter_process(signature: &Signature) -> Result<String, String> {
     let ty = &signature.result;
     let call = match &signature.parameters[..] {
-        [_] => format!("{}(&row)", signature.name),
-        [_, config] if config.role == Role::Config => format!("{}(&row, input.config)", signature.name),
+        [_] => format!("{}(&__wasmill_row)", signature.name),
+        [_, config] if config.role == Role::Config => {
+            format!("{}(&__wasmill_row, __wasmill_input.config)", signature.name)
+        }
         _ => return Err("a formatter takes `row: &Row`, and `config: &Config` if it wants it".into()),
     };
     Ok(format!(
-        r#"kind: sdk::Kind::Formatter,
+        r#"kind: __wasmill_sdk::Kind::Formatter,
         arguments: || [].into_iter().collect(),
         result: || ::core::default::Default::default(),
-        process: |input, answer| {{
-            let mut column = <sdk::BytesColumn as sdk::OutColumn>::with_capacity(input.rows, input.bytes());
-            let mut errors = sdk::RowErrors::default();
-            for index in 0..input.rows {{
-                errors.at(index);
-                let row = input.row(index);
-                <{ty} as sdk::Record>::put({call}, &mut column, &mut errors);
+        process: |__wasmill_input, __wasmill_answer| {{
+            let mut __wasmill_column = <__wasmill_sdk::BytesColumn as __wasmill_sdk::OutColumn>::with_capacity(__wasmill_input.rows, __wasmill_input.bytes());
+            let mut __wasmill_errors = __wasmill_sdk::RowErrors::default();
+            for __wasmill_index in 0..__wasmill_input.rows {{
+                __wasmill_errors.at(__wasmill_index);
+                let __wasmill_row = __wasmill_input.row(__wasmill_index);
+                <{ty} as __wasmill_sdk::Record>::put({call}, &mut __wasmill_column, &mut __wasmill_errors);
             }}
-            answer.finish(&column, &errors)
+            __wasmill_answer.finish(&__wasmill_column, &__wasmill_errors)
         }},"#
     ))
 }
