@@ -60,6 +60,13 @@ pub enum Wire {
     Struct,
 }
 
+impl Wire {
+    /// Whether nodes of this layout have children.
+    pub fn is_nested(self) -> bool {
+        matches!(self, Wire::List | Wire::Map | Wire::Struct)
+    }
+}
+
 impl Field {
     pub fn new(name: impl Into<String>, ty: Type, nullable: bool) -> Self {
         Self { name: name.into(), ty, nullable }

@@ -48,7 +48,7 @@ impl Skipped {
 }
 
 /// Values of N bytes.
-fn chunks<'a, const N: usize>(bytes: &'a [u8], count: usize) -> &'a [[u8; N]] {
+fn chunks<const N: usize>(bytes: &[u8], count: usize) -> &[[u8; N]] {
     &bytes.as_chunks().0[..count]
 }
 

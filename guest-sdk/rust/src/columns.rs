@@ -2,11 +2,15 @@
 
 use wasmill_abi::{FramePlan, FrameWriter, Type};
 
-/// A column that grows by one value a row.
-pub trait OutColumn {
-    /// `bytes` is a guess at how much text or bytes will come.
-    fn with_capacity(rows: usize, bytes: usize) -> Self;
-    fn push_null(&mut self);
+/// A column that gets one value for each row, in order. Rows are set by their number rather than pushed: the loop over
+/// rows then has no length to load and store again.
+///
+/// A column serves one call after the other and keeps its buffers.
+pub trait OutColumn: Default + 'static {
+    /// Makes room for `rows` rows; what an earlier call left is overwritten or dropped. `bytes` is a guess at how much
+    /// text or bytes will come.
+    fn reset(&mut self, rows: usize, bytes: usize);
+    fn set_null(&mut self, row: usize);
     fn plan(&self, plan: &mut FramePlan);
     fn fill(&self, out: &mut FrameWriter);
 }
@@ -14,17 +18,16 @@ pub trait OutColumn {
 /// Refused rows and their texts.
 #[derive(Default)]
 pub struct RowErrors {
-    row: u32,
     pub(crate) list: Vec<(u32, String)>,
 }
 
 impl RowErrors {
-    #[inline]
-    pub fn at(&mut self, row: usize) {
-        self.row = row as u32;
-    }
-    pub fn push(&mut self, message: String) {
-        self.list.push((self.row, message));
+    #[cold]
+    pub fn push(&mut self, row: usize, message: String) {
+        // A tuple refuses its row once, whatever members refuse.
+        if self.list.last().is_none_or(|(last, _)| *last as usize != row) {
+            self.list.push((row as u32, message));
+        }
     }
 }
 
@@ -36,8 +39,8 @@ pub struct Validity {
 }
 
 impl Validity {
-    fn new(rows: usize) -> Self {
-        Self { rows, bits: None }
+    fn reset(&mut self, rows: usize) {
+        *self = Self { rows, bits: None };
     }
 
     #[cold]
@@ -78,6 +81,7 @@ macro_rules! fixed {
 fixed! { i8 i16 i32 i64 f32 f64 i128 u32 }
 
 /// A column of numbers; the code says which SQL type they are.
+#[derive(Default)]
 pub struct FixedColumn<T, const CODE: u8> {
     values: Vec<T>,
     validity: Validity,
@@ -85,18 +89,19 @@ pub struct FixedColumn<T, const CODE: u8> {
 
 impl<T: Fixed, const CODE: u8> FixedColumn<T, CODE> {
     #[inline]
-    pub fn push(&mut self, value: T) {
-        self.values.push(value);
+    pub fn set(&mut self, row: usize, value: T) {
+        self.values[row] = value;
     }
 }
 
-impl<T: Fixed, const CODE: u8> OutColumn for FixedColumn<T, CODE> {
-    fn with_capacity(rows: usize, _: usize) -> Self {
-        Self { values: Vec::with_capacity(rows), validity: Validity::new(rows) }
+impl<T: Fixed + 'static, const CODE: u8> OutColumn for FixedColumn<T, CODE> {
+    fn reset(&mut self, rows: usize, _: usize) {
+        self.values.resize(rows, T::default());
+        self.validity.reset(rows);
     }
-    fn push_null(&mut self) {
-        self.validity.set_null(self.values.len());
-        self.values.push(T::default());
+    fn set_null(&mut self, row: usize) {
+        self.values[row] = T::default();
+        self.validity.set_null(row);
     }
     fn plan(&self, plan: &mut FramePlan) {
         let (len, size) = (self.values.len(), size_of::<T>());
@@ -109,34 +114,31 @@ impl<T: Fixed, const CODE: u8> OutColumn for FixedColumn<T, CODE> {
 }
 
 /// A column of booleans, a bit each.
+#[derive(Default)]
 pub struct BoolColumn {
-    len: usize,
     bits: Vec<u8>,
     validity: Validity,
 }
 
 impl BoolColumn {
     #[inline]
-    pub fn push(&mut self, value: bool) {
-        let row = self.len;
-        self.len += 1;
-        if row.is_multiple_of(8) {
-            self.bits.push(0);
-        }
+    pub fn set(&mut self, row: usize, value: bool) {
         self.bits[row / 8] |= u8::from(value) << (row % 8);
     }
 }
 
 impl OutColumn for BoolColumn {
-    fn with_capacity(rows: usize, _: usize) -> Self {
-        Self { len: 0, bits: Vec::with_capacity(rows.div_ceil(8)), validity: Validity::new(rows) }
+    fn reset(&mut self, rows: usize, _: usize) {
+        self.bits.clear();
+        self.bits.resize(rows.div_ceil(8), 0);
+        self.validity.reset(rows);
     }
-    fn push_null(&mut self) {
-        self.validity.set_null(self.len);
-        self.push(false);
+    fn set_null(&mut self, row: usize) {
+        self.validity.set_null(row);
     }
     fn plan(&self, plan: &mut FramePlan) {
-        plan.node(Type::Boolean.code(), 0, self.len, self.validity.has_bits(), false, Some(self.bits.len()));
+        let (len, bytes) = (self.validity.rows, self.bits.len());
+        plan.node(Type::Boolean.code(), 0, len, self.validity.has_bits(), false, Some(bytes));
     }
     fn fill(&self, out: &mut FrameWriter) {
         self.validity.fill(out);
@@ -145,8 +147,10 @@ impl OutColumn for BoolColumn {
 }
 
 /// A column of byte strings; the code says whether they are text.
+#[derive(Default)]
 pub struct VarColumn<const CODE: u8> {
-    ends: Vec<u32>,
+    /// 0, then the end of each value.
+    offsets: Vec<u32>,
     data: Vec<u8>,
     validity: Validity,
 }
@@ -156,24 +160,20 @@ pub type TextColumn = VarColumn<10>;
 /// BYTES
 pub type BytesColumn = VarColumn<12>;
 
+/// A larger buffer is not kept for the next call.
+const KEPT: usize = 1 << 20;
+
 impl<const CODE: u8> VarColumn<CODE> {
     #[inline]
-    pub fn push(&mut self, value: &[u8]) {
+    pub fn set(&mut self, row: usize, value: &[u8]) {
         self.data.extend_from_slice(value);
-        self.end();
+        self.end(row);
     }
 
-    /// What was appended since the last value is the value.
+    /// What was appended since the last row is this row's value.
     #[inline]
-    fn end(&mut self) {
-        self.ends.push(self.data.len() as u32);
-    }
-
-    /// Whatever was appended for this row is dropped.
-    fn abandon(&mut self) {
-        self.data.truncate(self.ends.last().map_or(0, |e| *e as usize));
-        self.validity.set_null(self.ends.len());
-        self.ends.push(self.data.len() as u32);
+    fn end(&mut self, row: usize) {
+        self.offsets[row + 1] = self.data.len() as u32;
     }
 }
 
@@ -185,20 +185,27 @@ impl TextColumn {
 }
 
 impl<const CODE: u8> OutColumn for VarColumn<CODE> {
-    fn with_capacity(rows: usize, bytes: usize) -> Self {
-        Self { ends: Vec::with_capacity(rows), data: Vec::with_capacity(bytes), validity: Validity::new(rows) }
+    fn reset(&mut self, rows: usize, bytes: usize) {
+        if self.data.capacity() > KEPT {
+            self.data = Vec::new();
+        }
+        self.data.clear();
+        self.data.reserve(bytes);
+        self.offsets.resize(rows + 1, 0);
+        self.validity.reset(rows);
     }
-    fn push_null(&mut self) {
-        self.abandon();
+    /// Whatever was appended for this row is dropped.
+    fn set_null(&mut self, row: usize) {
+        self.data.truncate(self.offsets[row] as usize);
+        self.end(row);
+        self.validity.set_null(row);
     }
     fn plan(&self, plan: &mut FramePlan) {
-        plan.node(CODE, 0, self.ends.len(), self.validity.has_bits(), true, Some(self.data.len()));
+        plan.node(CODE, 0, self.validity.rows, self.validity.has_bits(), true, Some(self.data.len()));
     }
     fn fill(&self, out: &mut FrameWriter) {
         self.validity.fill(out);
-        let (first, rest) = out.buffer().split_at_mut(4);
-        first.fill(0);
-        rest.copy_from_slice(as_bytes(&self.ends));
+        out.buffer().copy_from_slice(as_bytes(&self.offsets));
         out.buffer().copy_from_slice(&self.data);
     }
 }
@@ -236,7 +243,6 @@ impl std::fmt::Write for Text<'_> {
 /// The results of a function with parameters `&mut Text`: one is a STRING, several are a ROW.
 pub struct TextColumns<const N: usize> {
     pub columns: [TextColumn; N],
-    len: usize,
     validity: Validity,
 }
 
@@ -249,37 +255,36 @@ pub enum Outcome {
 
 impl<const N: usize> TextColumns<N> {
     #[inline]
-    pub fn end(&mut self, outcome: Outcome, errors: &mut RowErrors) {
+    pub fn end(&mut self, row: usize, outcome: Outcome, errors: &mut RowErrors) {
         match outcome {
-            Outcome::Value => {
-                self.columns.iter_mut().for_each(VarColumn::end);
-                self.len += 1;
-            }
-            Outcome::Null => self.push_null(),
+            Outcome::Value => self.columns.iter_mut().for_each(|c| c.end(row)),
+            Outcome::Null => self.set_null(row),
             Outcome::Refused(message) => {
-                self.push_null();
-                errors.push(message);
+                self.set_null(row);
+                errors.push(row, message);
             }
         }
     }
 }
 
-impl<const N: usize> OutColumn for TextColumns<N> {
-    fn with_capacity(rows: usize, bytes: usize) -> Self {
-        Self {
-            columns: std::array::from_fn(|_| TextColumn::with_capacity(rows, bytes)),
-            len: 0,
-            validity: Validity::new(rows),
-        }
+impl<const N: usize> Default for TextColumns<N> {
+    fn default() -> Self {
+        Self { columns: std::array::from_fn(|_| TextColumn::default()), validity: Validity::default() }
     }
-    fn push_null(&mut self) {
-        self.columns.iter_mut().for_each(VarColumn::abandon);
-        self.validity.set_null(self.len);
-        self.len += 1;
+}
+
+impl<const N: usize> OutColumn for TextColumns<N> {
+    fn reset(&mut self, rows: usize, bytes: usize) {
+        self.columns.iter_mut().for_each(|c| c.reset(rows, bytes));
+        self.validity.reset(rows);
+    }
+    fn set_null(&mut self, row: usize) {
+        self.columns.iter_mut().for_each(|c| c.set_null(row));
+        self.validity.set_null(row);
     }
     fn plan(&self, plan: &mut FramePlan) {
         if N > 1 {
-            plan.node(ROW, N, self.len, self.validity.has_bits(), false, None);
+            plan.node(ROW, N, self.validity.rows, self.validity.has_bits(), false, None);
         }
         self.columns.iter().for_each(|c| c.plan(plan));
     }
@@ -302,32 +307,25 @@ pub fn text_columns_sql(names: &[&str]) -> String {
 }
 
 /// The column of a tuple.
+#[derive(Default)]
 pub struct RowColumn<C> {
     pub members: C,
-    len: usize,
     validity: Validity,
-}
-
-impl<C> RowColumn<C> {
-    #[inline]
-    pub fn push_valid(&mut self) {
-        self.len += 1;
-    }
 }
 
 macro_rules! row_column {
     ($n:expr; $($column:ident $index:tt),*) => {
         impl<$($column: OutColumn),*> OutColumn for RowColumn<($($column,)*)> {
-            fn with_capacity(rows: usize, bytes: usize) -> Self {
-                Self { members: ($($column::with_capacity(rows, bytes),)*), len: 0, validity: Validity::new(rows) }
+            fn reset(&mut self, rows: usize, bytes: usize) {
+                $(self.members.$index.reset(rows, bytes);)*
+                self.validity.reset(rows);
             }
-            fn push_null(&mut self) {
-                $(self.members.$index.push_null();)*
-                self.validity.set_null(self.len);
-                self.len += 1;
+            fn set_null(&mut self, row: usize) {
+                $(self.members.$index.set_null(row);)*
+                self.validity.set_null(row);
             }
             fn plan(&self, plan: &mut FramePlan) {
-                plan.node(ROW, $n, self.len, self.validity.has_bits(), false, None);
+                plan.node(ROW, $n, self.validity.rows, self.validity.has_bits(), false, None);
                 $(self.members.$index.plan(plan);)*
             }
             fn fill(&self, out: &mut FrameWriter) {

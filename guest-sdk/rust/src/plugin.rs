@@ -3,6 +3,7 @@
 use crate::columns::{OutColumn, RowErrors};
 use crate::config::Config;
 use crate::row::{Row, RowKind};
+use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 use wasmill_abi::{
     Bundle, Check, Column, Frame, FrameError, FramePlan, PROCESS_HEADER, RESPONSE_HEADER, Schema, Status,
@@ -65,11 +66,27 @@ pub struct Answer {
     plan: FramePlan,
     rows: usize,
     fingerprint: u64,
+    /// The column of the last call.
+    column: Option<Box<dyn Any>>,
 }
 
 impl Answer {
+    /// A column for this call's rows: the last call's, if it was of this type.
+    pub fn column<C: OutColumn>(&mut self, rows: usize, bytes: usize) -> Box<C> {
+        let kept = self.column.take().and_then(|c| c.downcast::<C>().ok());
+        let mut column = kept.unwrap_or_default();
+        column.reset(rows, bytes);
+        column
+    }
+
     /// Writes the frame of one column and the errors.
-    pub fn finish<C: OutColumn>(&mut self, column: &C, errors: &RowErrors) -> Result<(), FrameError> {
+    pub fn finish<C: OutColumn>(&mut self, column: Box<C>, errors: &RowErrors) -> Result<(), FrameError> {
+        self.write(&*column, errors)?;
+        self.column = Some(column);
+        Ok(())
+    }
+
+    fn write<C: OutColumn>(&mut self, column: &C, errors: &RowErrors) -> Result<(), FrameError> {
         let errors = &errors.list;
         self.plan.reset(self.rows, self.fingerprint);
         column.plan(&mut self.plan);

@@ -13,7 +13,8 @@ use std::fmt::Display;
 pub trait Ret {
     type Column: OutColumn;
     fn sql() -> String;
-    fn put(self, column: &mut Self::Column, errors: &mut RowErrors);
+    /// Sets the value of a row.
+    fn put(self, column: &mut Self::Column, row: usize, errors: &mut RowErrors);
 }
 
 macro_rules! fixed {
@@ -24,9 +25,9 @@ macro_rules! fixed {
                 $sql.to_string()
             }
             #[inline]
-            fn put(self, column: &mut Self::Column, _: &mut RowErrors) {
+            fn put(self, column: &mut Self::Column, row: usize, _: &mut RowErrors) {
                 let value: fn($ty) -> $native = $value;
-                column.push(value(self));
+                column.set(row, value(self));
             }
         }
     )*};
@@ -51,8 +52,8 @@ impl<const P: u8, const S: u8> Ret for Decimal<P, S> {
         format!("DECIMAL({P}, {S})")
     }
     #[inline]
-    fn put(self, column: &mut Self::Column, _: &mut RowErrors) {
-        column.push(self.0);
+    fn put(self, column: &mut Self::Column, row: usize, _: &mut RowErrors) {
+        column.set(row, self.0);
     }
 }
 
@@ -62,8 +63,8 @@ impl Ret for bool {
         "BOOLEAN".into()
     }
     #[inline]
-    fn put(self, column: &mut Self::Column, _: &mut RowErrors) {
-        column.push(self);
+    fn put(self, column: &mut Self::Column, row: usize, _: &mut RowErrors) {
+        column.set(row, self);
     }
 }
 
@@ -75,8 +76,8 @@ macro_rules! var {
                 $sql.to_string()
             }
             #[inline]
-            fn put(self, column: &mut Self::Column, _: &mut RowErrors) {
-                column.push(self.$bytes());
+            fn put(self, column: &mut Self::Column, row: usize, _: &mut RowErrors) {
+                column.set(row, self.$bytes());
             }
         }
     )*};
@@ -96,10 +97,10 @@ impl<T: Ret> Ret for Option<T> {
         T::sql()
     }
     #[inline]
-    fn put(self, column: &mut Self::Column, errors: &mut RowErrors) {
+    fn put(self, column: &mut Self::Column, row: usize, errors: &mut RowErrors) {
         match self {
-            Some(value) => value.put(column, errors),
-            None => column.push_null(),
+            Some(value) => value.put(column, row, errors),
+            None => column.set_null(row),
         }
     }
 }
@@ -110,12 +111,12 @@ impl<T: Ret, E: Display> Ret for Result<T, E> {
         T::sql()
     }
     #[inline]
-    fn put(self, column: &mut Self::Column, errors: &mut RowErrors) {
+    fn put(self, column: &mut Self::Column, row: usize, errors: &mut RowErrors) {
         match self {
-            Ok(value) => value.put(column, errors),
+            Ok(value) => value.put(column, row, errors),
             Err(e) => {
-                column.push_null();
-                errors.push(e.to_string());
+                column.set_null(row);
+                errors.push(row, e.to_string());
             }
         }
     }
@@ -130,9 +131,8 @@ macro_rules! tuple {
                 format!("ROW<{}>", members.join(", "))
             }
             #[inline]
-            fn put(self, column: &mut Self::Column, errors: &mut RowErrors) {
-                $(self.$index.put(&mut column.members.$index, errors);)*
-                column.push_valid();
+            fn put(self, column: &mut Self::Column, row: usize, errors: &mut RowErrors) {
+                $(self.$index.put(&mut column.members.$index, row, errors);)*
             }
         }
     };
@@ -178,37 +178,37 @@ impl<W: Written, E: Display> Written for Result<W, E> {
     note = "String and Vec<u8> can, and Option (None: no record) and Result of these"
 )]
 pub trait Record {
-    fn put(self, column: &mut BytesColumn, errors: &mut RowErrors);
+    fn put(self, column: &mut BytesColumn, row: usize, errors: &mut RowErrors);
 }
 
 impl Record for String {
-    fn put(self, column: &mut BytesColumn, _: &mut RowErrors) {
-        column.push(self.as_bytes());
+    fn put(self, column: &mut BytesColumn, row: usize, _: &mut RowErrors) {
+        column.set(row, self.as_bytes());
     }
 }
 
 impl Record for Vec<u8> {
-    fn put(self, column: &mut BytesColumn, _: &mut RowErrors) {
-        column.push(&self);
+    fn put(self, column: &mut BytesColumn, row: usize, _: &mut RowErrors) {
+        column.set(row, &self);
     }
 }
 
 impl<R: Record> Record for Option<R> {
-    fn put(self, column: &mut BytesColumn, errors: &mut RowErrors) {
+    fn put(self, column: &mut BytesColumn, row: usize, errors: &mut RowErrors) {
         match self {
-            Some(record) => record.put(column, errors),
-            None => column.push_null(),
+            Some(record) => record.put(column, row, errors),
+            None => column.set_null(row),
         }
     }
 }
 
 impl<R: Record, E: Display> Record for Result<R, E> {
-    fn put(self, column: &mut BytesColumn, errors: &mut RowErrors) {
+    fn put(self, column: &mut BytesColumn, row: usize, errors: &mut RowErrors) {
         match self {
-            Ok(record) => record.put(column, errors),
+            Ok(record) => record.put(column, row, errors),
             Err(e) => {
-                column.push_null();
-                errors.push(e.to_string());
+                column.set_null(row);
+                errors.push(row, e.to_string());
             }
         }
     }

@@ -203,3 +203,47 @@ pub(super) fn thread_cpu_time() -> Duration {
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
     Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wasm::testing::honest_bytes;
+
+    #[test]
+    fn a_module_is_compiled_once_per_cache_and_once_per_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("honest.wasm");
+        std::fs::write(&file, honest_bytes()).unwrap();
+        let engine = || PluginEngine::new(Some(CompileCache::open(folder.path()).unwrap()));
+        let cached = || std::fs::read_dir(folder.path().join("modules")).unwrap().count();
+
+        let first = engine();
+        let (a, b) = (first.load_module(&file).unwrap(), first.load_module(&file).unwrap());
+        assert!(Arc::ptr_eq(&a.core, &b.core));
+        assert_eq!(cached(), 1);
+        engine().load_module(&file).unwrap();
+        assert_eq!(cached(), 1);
+
+        // What somebody else's tool left there is never run: the module is compiled again.
+        let entry = std::fs::read_dir(folder.path().join("modules")).unwrap().next().unwrap().unwrap().path();
+        std::fs::write(&entry, b"rubbish").unwrap();
+        engine().load_module(&file).unwrap();
+        assert!(std::fs::metadata(&entry).unwrap().len() > 1000);
+    }
+
+    #[test]
+    fn processes_that_share_a_cache_do_not_disturb_one_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("honest.wasm");
+        std::fs::write(&file, honest_bytes()).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let engine = PluginEngine::new(Some(CompileCache::open(folder.path()).unwrap()));
+                    engine.load_module(&file).unwrap();
+                });
+            }
+        });
+        assert_eq!(std::fs::read_dir(folder.path().join("modules")).unwrap().count(), 1);
+    }
+}

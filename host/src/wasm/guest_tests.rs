@@ -292,7 +292,7 @@ fn a_scaffolded_project_builds_offline_and_its_functions_run() {
     assert_eq!(masked.as_string::<i32>(), &StringArray::from(vec![Some("s*****"), None]));
     let job = std::fs::read_to_string(made.folder.join("job.sql")).unwrap();
     assert!(job.contains("USING 'target/wasm32-unknown-unknown/release/my_plugin.wasm'"));
-    let report = super::inspect(&file).unwrap();
+    let report = super::inspect::inspect_with(engine(), &file).unwrap();
     assert!(report.contains("plugin       my-plugin 0.1.0"), "{report}");
     assert!(report.contains("scalar     mask(STRING) -> STRING"), "{report}");
     assert!(report.contains("imports      none"), "{report}");

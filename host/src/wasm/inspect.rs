@@ -11,7 +11,11 @@ use wasmill_abi::VERSION;
 
 /// A report on a plugin file, for people. A file that would be refused is an error that says why.
 pub fn inspect(path: &Path) -> Result<String> {
-    let module = PluginEngine::shared().load_module(path)?;
+    inspect_with(PluginEngine::shared(), path)
+}
+
+pub(super) fn inspect_with(engine: &PluginEngine, path: &Path) -> Result<String> {
+    let module = engine.load_module(path)?;
     let core = &module.core;
     let mut out = String::new();
     let mut line = |what: &str, text: String| {

@@ -20,6 +20,15 @@ pub(super) fn hostile_folder() -> PathBuf {
 
 /// A module of plugins/hostile, put together as its guest.wat says; `honest` is the one without a misdeed.
 pub(super) fn load(name: &str) -> Result<Arc<PluginModule>> {
+    load_wat(name, &text_of(name))
+}
+
+/// The honest guest as a binary module.
+pub(super) fn honest_bytes() -> Vec<u8> {
+    wat::parse_str(text_of("honest")).unwrap()
+}
+
+fn text_of(name: &str) -> String {
     let read = |file: &str| std::fs::read_to_string(hostile_folder().join(file)).expect(file);
     let own = if name == "honest" { String::new() } else { read(name) };
     let own_names: Vec<&str> = own.lines().filter_map(defined_name).collect();
@@ -28,7 +37,7 @@ pub(super) fn load(name: &str) -> Result<Arc<PluginModule>> {
         .filter(|paragraph| !paragraph.lines().filter_map(defined_name).any(|n| own_names.contains(&n)))
         .map(|paragraph| format!("{paragraph}\n\n"))
         .collect();
-    load_wat(name, &format!("(module\n{own}\n{}\n{defaults})", read("guest.wat")))
+    format!("(module\n{own}\n{}\n{defaults})", read("guest.wat"))
 }
 
 /// `$row` of `(func $row ..`.

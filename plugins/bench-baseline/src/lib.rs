@@ -1,6 +1,6 @@
 //! The guest of the boundary bench's baseline: a hand-made frame for exactly these columns, reused buffers, no
 //! errors, no bind, no description. Kept as it was measured; see benches/boundary.
-#![allow(static_mut_refs)]
+#![allow(static_mut_refs, clippy::all)] // kept as it was measured
 
 #[allow(dead_code)]
 mod layout;

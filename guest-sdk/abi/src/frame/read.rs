@@ -5,6 +5,8 @@ use crate::bytes::{range, u16_at, u32_at, u64_at};
 use crate::types::{Field, Wire};
 use crate::{FrameError, MAX_FRAME_BYTES, Schema, VERSION, section};
 
+const KINDS: usize = section::SOURCE_ROW as usize + 1;
+
 /// How much of a frame is verified up front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
@@ -20,7 +22,8 @@ pub struct Frame<'a> {
     bytes: &'a [u8],
     rows: usize,
     fingerprint: u64,
-    sections: Vec<(u32, &'a [u8])>,
+    /// By kind.
+    sections: [Option<&'a [u8]>; KINDS],
 }
 
 /// One column, or one node of a nested column. Buffers may lie at any alignment.
@@ -73,19 +76,17 @@ impl<'a> Frame<'a> {
             return Err(FrameError::new(format!("frame: {count} sections")));
         }
         let table = range(bytes, header, count * SECTION, "section table")?;
-        let mut sections = Vec::with_capacity(count);
+        let mut sections = [None; KINDS];
         for entry in table.chunks_exact(SECTION) {
             let (kind, flags) = (u32_at(entry, 0)?, u32_at(entry, 4)?);
             let body = range(bytes, u32_at(entry, 8)? as usize, u32_at(entry, 12)? as usize, "section")?;
-            let known = (section::COLUMNS..=section::SOURCE_ROW).contains(&kind);
-            if !known && flags & section::REQUIRED != 0 {
-                return Err(FrameError::new(format!("frame: required section of unknown kind {kind}")));
-            }
-            if known && sections.iter().any(|(k, _)| *k == kind) {
-                return Err(FrameError::new(format!("frame: two sections of kind {kind}")));
-            }
-            if known {
-                sections.push((kind, body));
+            match sections.get_mut(kind as usize).filter(|_| kind >= section::COLUMNS) {
+                Some(place @ None) => *place = Some(body),
+                Some(Some(_)) => return Err(FrameError::new(format!("frame: two sections of kind {kind}"))),
+                None if flags & section::REQUIRED != 0 => {
+                    return Err(FrameError::new(format!("frame: required section of unknown kind {kind}")));
+                }
+                None => {}
             }
         }
         Ok(Self { bytes, rows, fingerprint: u64_at(bytes, 8)?, sections })
@@ -100,7 +101,7 @@ impl<'a> Frame<'a> {
     }
 
     pub fn section(&self, kind: u32) -> Option<&'a [u8]> {
-        self.sections.iter().find(|(k, _)| *k == kind).map(|(_, body)| *body)
+        self.sections.get(kind as usize).copied().flatten()
     }
 
     /// The columns, checked against the schema that both sides agreed on when the function was opened.
@@ -184,12 +185,14 @@ impl<'a> Nodes<'a> {
         let node = self.table.next().ok_or_else(|| bad(field, "its node is missing"))?;
         let word = |i: usize| u32_at(node, i * 4).map(|w| w as usize);
         let (code, children, len) = (word(0)?, word(1)?, word(2)?);
-        let fields = field.ty.children();
+        let wire = field.ty.wire();
+        // The common case without a list of children to make.
+        let fields = if wire.is_nested() { field.ty.children() } else { Vec::new() };
         if code != usize::from(field.ty.code()) || children != fields.len() {
             return Err(bad(field, format!("its node has type code {code} and {children} children")));
         }
         let validity = self.validity(field, len, word(3)?)?;
-        let (offsets, data) = self.buffers(field, len, word(4)?, word(5)?, word(6)?)?;
+        let (offsets, data) = self.buffers(field, wire, len, [word(4)?, word(5)?, word(6)?])?;
         let children = fields.into_iter().map(|f| self.read(f)).collect::<Result<Vec<_>, _>>()?;
         let column = Column { field, len, validity, offsets, data, children };
         self.check_ends(&column)?;
@@ -217,12 +220,10 @@ impl<'a> Nodes<'a> {
     fn buffers(
         &self,
         field: &Field,
+        wire: Wire,
         len: usize,
-        offsets_at: usize,
-        data_at: usize,
-        data_len: usize,
+        [offsets_at, data_at, data_len]: [usize; 3],
     ) -> Result<(&'a [u8], &'a [u8]), FrameError> {
-        let wire = field.ty.wire();
         let expected = match wire {
             Wire::Bits => Some(len.div_ceil(8)),
             Wire::Fixed(width) => Some(len.checked_mul(width).ok_or_else(|| bad(field, "its size overflows"))?),

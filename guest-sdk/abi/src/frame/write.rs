@@ -59,15 +59,13 @@ impl FramePlan {
     pub fn layout(&mut self) -> Result<usize, FrameError> {
         let mut at = HEADER + (self.sections.len() + 1) * SECTION + self.nodes.len() * NODE;
         self.buffers.clear();
-        let lengths = self
-            .nodes
-            .iter()
-            .flat_map(|n| [n.validity, n.offsets, n.data])
-            .flatten()
-            .chain(self.sections.iter().map(|(_, len)| *len));
-        for len in lengths {
-            self.buffers.push((at, len));
-            at = at.checked_add(len).filter(|n| *n < MAX_FRAME_BYTES).map(pad8).ok_or_else(too_long)?;
+        for node in &self.nodes {
+            for len in [node.validity, node.offsets, node.data].into_iter().flatten() {
+                at = place(&mut self.buffers, at, len)?;
+            }
+        }
+        for (_, len) in &self.sections {
+            at = place(&mut self.buffers, at, *len)?;
         }
         self.total = at;
         if at >= MAX_FRAME_BYTES { Err(too_long()) } else { Ok(at) }
@@ -113,6 +111,16 @@ impl FramePlan {
     }
 }
 
+/// Puts a buffer at `at`; gives the place behind it.
+fn place(buffers: &mut Vec<(usize, usize)>, at: usize, len: usize) -> Result<usize, FrameError> {
+    buffers.push((at, len));
+    match at.checked_add(len) {
+        Some(end) if end < MAX_FRAME_BYTES => Ok(pad8(end)),
+        _ => Err(too_long()),
+    }
+}
+
+#[cold]
 fn too_long() -> FrameError {
     FrameError::new(format!("frame: longer than {MAX_FRAME_BYTES} bytes"))
 }

@@ -144,7 +144,7 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
         (
             format!("<{ty} as __wasmill_sdk::Ret>::Column"),
             format!("<{ty} as __wasmill_sdk::Ret>::sql()"),
-            format!("__wasmill_sdk::Ret::put({call}, &mut __wasmill_column, &mut __wasmill_errors)"),
+            format!("__wasmill_sdk::Ret::put({call}, &mut __wasmill_column, __wasmill_row, &mut __wasmill_errors)"),
         )
     } else {
         let count = writers.len();
@@ -154,7 +154,7 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
             format!("__wasmill_sdk::TextColumns<{count}>"),
             format!("__wasmill_sdk::text_columns_sql(&[{names}])"),
             format!(
-                "let [{split}] = &mut __wasmill_column.columns; let __wasmill_outcome = __wasmill_sdk::Written::outcome({call}); __wasmill_column.end(__wasmill_outcome, &mut __wasmill_errors)"
+                "let [{split}] = &mut __wasmill_column.columns; let __wasmill_outcome = __wasmill_sdk::Written::outcome({call}); __wasmill_column.end(__wasmill_row, __wasmill_outcome, &mut __wasmill_errors)"
             ),
         )
     };
@@ -163,20 +163,22 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
         arguments: || [{sql}].into_iter().collect(),
         result: || {result},
         process: |__wasmill_input, __wasmill_answer| {{
-            let mut __wasmill_column = <{column} as __wasmill_sdk::OutColumn>::with_capacity(__wasmill_input.rows, __wasmill_input.bytes());
+            let mut __wasmill_kept = __wasmill_answer.column::<{column}>(__wasmill_input.rows, __wasmill_input.bytes());
+            // On the stack the loop's pointers can stay in registers.
+            let mut __wasmill_column = ::core::mem::take(&mut *__wasmill_kept);
             let mut __wasmill_errors = __wasmill_sdk::RowErrors::default();
             let __wasmill_skipped = __wasmill_sdk::Skipped::of(__wasmill_input.columns, &[{required}]);
             {readers}
             for __wasmill_row in 0..__wasmill_input.rows {{
-                __wasmill_errors.at(__wasmill_row);
                 if __wasmill_skipped.contains(__wasmill_row) {{
-                    __wasmill_sdk::OutColumn::push_null(&mut __wasmill_column);
+                    __wasmill_sdk::OutColumn::set_null(&mut __wasmill_column, __wasmill_row);
                     continue;
                 }}
                 {reads}
                 {step};
             }}
-            __wasmill_answer.finish(&__wasmill_column, &__wasmill_errors)
+            *__wasmill_kept = __wasmill_column;
+            __wasmill_answer.finish(__wasmill_kept, &__wasmill_errors)
         }},"#
     ))
 }
@@ -195,14 +197,16 @@ fn formatter_process(signature: &Signature) -> Result<String, String> {
         arguments: || [].into_iter().collect(),
         result: || ::core::default::Default::default(),
         process: |__wasmill_input, __wasmill_answer| {{
-            let mut __wasmill_column = <__wasmill_sdk::BytesColumn as __wasmill_sdk::OutColumn>::with_capacity(__wasmill_input.rows, __wasmill_input.bytes());
+            let mut __wasmill_kept = __wasmill_answer.column::<__wasmill_sdk::BytesColumn>(__wasmill_input.rows, __wasmill_input.bytes());
+            // On the stack the loop's pointers can stay in registers.
+            let mut __wasmill_column = ::core::mem::take(&mut *__wasmill_kept);
             let mut __wasmill_errors = __wasmill_sdk::RowErrors::default();
             for __wasmill_index in 0..__wasmill_input.rows {{
-                __wasmill_errors.at(__wasmill_index);
                 let __wasmill_row = __wasmill_input.row(__wasmill_index);
-                <{ty} as __wasmill_sdk::Record>::put({call}, &mut __wasmill_column, &mut __wasmill_errors);
+                <{ty} as __wasmill_sdk::Record>::put({call}, &mut __wasmill_column, __wasmill_index, &mut __wasmill_errors);
             }}
-            __wasmill_answer.finish(&__wasmill_column, &__wasmill_errors)
+            *__wasmill_kept = __wasmill_column;
+            __wasmill_answer.finish(__wasmill_kept, &__wasmill_errors)
         }},"#
     ))
 }
