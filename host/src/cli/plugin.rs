@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use clap::Subcommand;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Subcommand)]
@@ -29,7 +29,10 @@ pub fn plugin(command: PluginCommand) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         PluginCommand::New { name, lang } => {
-            let _ = (lang, name); // SCAFFOLD
+            let parent = name.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = name.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            let made = crate::wasm::scaffold(parent, &lang, folder)?;
+            println!("made {}\n\n{}", made.folder.display(), made.next_steps.trim_end());
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -12,7 +12,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow::compute::{concat, nullif};
 use arrow::datatypes::DataType;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wasmill_abi::{Check, Frame, FramePlan, Schema, section, write_bundle};
 
 /// Rows of one call.
@@ -81,7 +81,13 @@ pub(super) struct RowRunner {
     opening: Arc<Opening>,
     running: Option<(PluginInstance, u32)>,
     plan: FramePlan,
+    /// Time spent on calls that failed since one succeeded.
+    wasted: Duration,
 }
+
+/// A plugin that fails at every row, slowly, would hold its job for hours: after this many times its CPU limit
+/// without one good call the job ends.
+const WASTED_LIMITS_MAX: u32 = 30;
 
 /// What came of a range of rows.
 enum Attempt {
@@ -99,7 +105,7 @@ struct Parts {
 
 impl RowRunner {
     pub fn new(opening: Arc<Opening>) -> Result<RowRunner> {
-        let mut runner = RowRunner { opening, running: None, plan: FramePlan::default() };
+        let mut runner = RowRunner { opening, running: None, plan: FramePlan::default(), wasted: Duration::ZERO };
         runner.running()?;
         Ok(runner)
     }
@@ -187,12 +193,25 @@ impl RowRunner {
             Ok(())
         };
         let known = errors.len();
+        let started = Instant::now();
         let read = |payload: &[u8]| opening.read(payload, first, len, errors);
         let answer = instance.process(*handle, size, cpu_for(&opening.limits, len, tracing), fill, read);
         Ok(match answer {
-            Ok(array) => Attempt::Done(array),
+            Ok(array) => {
+                self.wasted = Duration::ZERO;
+                Attempt::Done(array)
+            }
             Err(fault) => {
                 errors.truncate(known);
+                self.wasted += started.elapsed();
+                if self.wasted > opening.limits.cpu * WASTED_LIMITS_MAX {
+                    return Err(Error::data(format!(
+                        "plugin function {}: {:.0} s went into calls that failed and none succeeded; the last: {}",
+                        opening.shown,
+                        self.wasted.as_secs_f64(),
+                        cut(fault.message(), MESSAGE_MAX)
+                    )));
+                }
                 if fault.breaks_instance() {
                     self.running = None;
                 }
