@@ -114,7 +114,8 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
 }
 
 fn read(path: &Path) -> Result<SourceFile> {
-    let bytes = std::fs::read(path).map_err(|e| Error::user(format!("cannot read job file {}: {e}", path.display())))?;
+    let bytes =
+        std::fs::read(path).map_err(|e| Error::user(format!("cannot read job file {}: {e}", path.display())))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         let line = good.iter().filter(|b| **b == b'\n').count() + 1;
@@ -140,12 +141,16 @@ fn settings(script: &Script, request: &JobRequest, out: &mut Vec<Diagnostic>) ->
 
 fn check_stand_ins(request: &JobRequest, catalog: &Catalog, script: &Script, out: &mut Vec<Diagnostic>) {
     for s in &request.stand_ins {
-        if !catalog.tables.contains_key(&s.table)
-            && !script.broken.iter().chain(&catalog.broken).any(|b| *b == s.table) {
+        if !catalog.tables.contains_key(&s.table) && !script.broken.iter().chain(&catalog.broken).any(|b| *b == s.table)
+        {
             let declared = catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ");
             out.push(
-                Diagnostic::error(codes::STAND_IN, None, format!("--stand-in {}: the job declares no such table", s.table))
-                    .hint(format!("declared tables: {declared}")),
+                Diagnostic::error(
+                    codes::STAND_IN,
+                    None,
+                    format!("--stand-in {}: the job declares no such table", s.table),
+                )
+                .hint(format!("declared tables: {declared}")),
             );
         }
     }
@@ -258,4 +263,3 @@ fn is_broken(
     }
     broken
 }
-

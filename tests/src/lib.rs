@@ -14,7 +14,8 @@ pub fn root() -> PathBuf {
 
 /// The binary under test. It is built by the recipes before the tests; a missing one fails every test.
 pub fn wasmill() -> PathBuf {
-    let path = std::env::var_os("WASMILL_BIN").map(PathBuf::from).unwrap_or_else(|| root().join("target/release/wasmill"));
+    let path =
+        std::env::var_os("WASMILL_BIN").map(PathBuf::from).unwrap_or_else(|| root().join("target/release/wasmill"));
     assert!(path.exists(), "{} is missing: run `./dev build` first", path.display());
     path
 }

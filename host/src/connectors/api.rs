@@ -218,6 +218,10 @@ pub trait SinkWriter {
     async fn write(&mut self, batch: &Batch, errors: &mut Vec<RowError>) -> Result<()>;
     /// Everything written so far is durable when this returns. Called at a barrier and at the end.
     async fn flush(&mut self, failed: &mut Vec<FailedRow>) -> Result<()>;
+    /// No row with an event time at or below this (ms) follows.
+    async fn watermark(&mut self, _watermark: i64) -> Result<()> {
+        Ok(())
+    }
     /// When to call `flush` without a barrier; None: never.
     fn flush_interval(&self) -> Option<std::time::Duration> {
         None

@@ -108,8 +108,8 @@ impl Binder<'_> {
             return self.plugin_format(table, format, role, schema).map(Some);
         }
         let mut schema = schema.clone();
-        let by_position =
-            formats::find(&format.identifier).is_some_and(|f| f.by_position(&format.options)) && role != TableRole::Sink;
+        let by_position = formats::find(&format.identifier).is_some_and(|f| f.by_position(&format.options))
+            && role != TableRole::Sink;
         if by_position {
             place_columns(table, &mut schema);
         }
