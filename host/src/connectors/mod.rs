@@ -1,6 +1,8 @@
 //! Connectors: one folder and one line in [`CONNECTORS`] each.
 pub mod api;
 pub mod console;
+#[cfg(test)]
+mod docs_tests;
 pub mod file;
 pub mod kafka;
 pub mod kudu;
