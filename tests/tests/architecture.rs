@@ -19,10 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("operators", &["connectors", "formats", "data", "error", "expr", "wasm", "metrics"]),
     ("plan", &["catalog", "connectors", "formats", "data", "diagnostic", "error", "expr", "sql"]),
     ("runtime", &["operators", "plan", "connectors", "data", "error", "expr", "metrics"]),
-    (
-        "session",
-        &["catalog", "connectors", "data", "diagnostic", "error", "expr", "formats", "plan", "sql", "wasm"],
-    ),
+    ("session", &["catalog", "connectors", "data", "diagnostic", "error", "expr", "formats", "plan", "sql", "wasm"]),
     ("cli", &["session", "connectors", "runtime", "operators", "plan", "diagnostic", "error", "metrics", "wasm"]),
 ];
 
@@ -103,8 +100,9 @@ fn each_big_library_has_one_door() {
     let mut wrong = BTreeSet::new();
     for (file, text) in sources() {
         for (library, modules) in ONLY_IN {
-            let named = text.lines().any(|l| !l.trim_start().starts_with("//") && l.contains(&format!("{library}"))
-                && l.contains("::"));
+            let named = text
+                .lines()
+                .any(|l| !l.trim_start().starts_with("//") && l.contains(&format!("{library}")) && l.contains("::"));
             if named && !modules.contains(&module_of(&file)) {
                 wrong.insert(format!("{file} names {library}"));
             }

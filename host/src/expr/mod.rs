@@ -22,15 +22,15 @@ mod user_function;
 #[cfg(test)]
 mod golden;
 
-pub use compile::{CompiledExprs, CompiledFilter, Evaluated, compile, compile_filter, fold_error, is_fallible};
 pub use cast::check as check_cast;
+pub use compile::{CompiledExprs, CompiledFilter, Evaluated, compile, compile_filter, fold_error, is_fallible};
 pub use functions::{names, scalar_functions};
 pub use planner::expr_planners;
 pub use rules::flink_casts;
 pub use user_function::user_function;
 
-use chrono_tz::Tz;
 use arrow::datatypes::DataType;
+use chrono_tz::Tz;
 use datafusion_common::ScalarValue;
 use datafusion_expr::Expr;
 
@@ -63,7 +63,9 @@ pub fn as_cast(expr: &Expr) -> Option<(&Expr, DataType)> {
     match expr {
         Expr::Cast(c) => Some((&c.expr, c.field.data_type().clone())),
         Expr::ScalarFunction(f) if f.func.name() == "$cast" => match f.args.as_slice() {
-            [value, Expr::Literal(ScalarValue::Utf8(Some(name)), _)] => Some((value, type_name::parse(name)?.to_arrow())),
+            [value, Expr::Literal(ScalarValue::Utf8(Some(name)), _)] => {
+                Some((value, type_name::parse(name)?.to_arrow()))
+            }
             _ => None,
         },
         _ => None,

@@ -152,9 +152,10 @@ impl FailureHandler {
 
     fn envelope(&self, stage: &StagePolicy, error: &RowError, origin: &RowOrigin) -> serde_json::Value {
         let table = if origin.table.is_empty() { &stage.table } else { &origin.table };
-        let raw = origin.raw.as_ref().map(|r| {
-            base64::engine::general_purpose::STANDARD.encode(&r[..r.len().min(RAW_BYTES_MAX)])
-        });
+        let raw = origin
+            .raw
+            .as_ref()
+            .map(|r| base64::engine::general_purpose::STANDARD.encode(&r[..r.len().min(RAW_BYTES_MAX)]));
         let mut place = serde_json::Map::new();
         place.insert("split".into(), json!(&*origin.split));
         if !origin.unit.is_empty() {

@@ -164,9 +164,7 @@ fn converter(keys: &[ArrayRef]) -> Result<RowConverter> {
 /// The byte form of each key; None where a component is NULL.
 fn encode(converter: &RowConverter, keys: &[ArrayRef]) -> Result<Vec<Option<Box<[u8]>>>> {
     let rows = converter.convert_columns(keys)?;
-    Ok((0..rows.num_rows())
-        .map(|i| keys.iter().all(|k| k.is_valid(i)).then(|| rows.row(i).as_ref().into()))
-        .collect())
+    Ok((0..rows.num_rows()).map(|i| keys.iter().all(|k| k.is_valid(i)).then(|| rows.row(i).as_ref().into())).collect())
 }
 
 /// Runs a program that only projects; gives its columns and the rows that failed.
@@ -273,9 +271,7 @@ impl LookupJoinOperator {
                 pairs.push(*l, Some(*r));
             }
         }
-        let result = self
-            .join(&batch.columns, &side.rows, &pairs)
-            .and_then(|candidates| residual.run(0, &candidates));
+        let result = self.join(&batch.columns, &side.rows, &pairs).and_then(|candidates| residual.run(0, &candidates));
         self.residual = Some(residual);
         let StepResult::Filter { keep, errors } = result? else {
             return Err(Error::internal("residual is not a filter"));

@@ -47,9 +47,11 @@ impl SinkOperator {
         for (index, name) in &self.not_null {
             let column = batch.columns.column(*index);
             if column.null_count() > 0 {
-                errors.extend((0..column.len()).filter(|&r| column.is_null(r)).map(|r| {
-                    RowError::new(r as u32, Reason::NotNull, "NULL for a NOT NULL column").column(name)
-                }));
+                errors.extend(
+                    (0..column.len())
+                        .filter(|&r| column.is_null(r))
+                        .map(|r| RowError::new(r as u32, Reason::NotNull, "NULL for a NOT NULL column").column(name)),
+                );
             }
         }
         errors.sort_by_key(|e| e.row);

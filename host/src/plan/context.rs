@@ -6,9 +6,7 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{Result, TableReference, plan_datafusion_err};
 use datafusion_expr::planner::{ExprPlanner, RelationPlanner};
-use datafusion_expr::{
-    AggregateUDF, HigherOrderUDF, ScalarUDF, TableProviderFilterPushDown, TableSource, WindowUDF,
-};
+use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableProviderFilterPushDown, TableSource, WindowUDF};
 use sqlparser::ast as sp;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,7 +33,10 @@ impl TableSource for TableHandle {
         self.schema.clone()
     }
     /// Nothing is filtered in a scan: a predicate that moved into it would be lost.
-    fn supports_filters_pushdown(&self, filters: &[&datafusion_expr::Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&datafusion_expr::Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
         Ok(vec![TableProviderFilterPushDown::Unsupported; filters.len()])
     }
 }

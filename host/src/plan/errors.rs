@@ -7,9 +7,7 @@ use datafusion_common::{Column, DataFusionError, SchemaError};
 /// What the planner refused. `fallback` is the statement, for errors that have no place of their own.
 pub fn to_diagnostics(error: DataFusionError, fallback: Span) -> Vec<Diagnostic> {
     match error {
-        DataFusionError::Collection(errors) => {
-            errors.into_iter().flat_map(|e| to_diagnostics(e, fallback)).collect()
-        }
+        DataFusionError::Collection(errors) => errors.into_iter().flat_map(|e| to_diagnostics(e, fallback)).collect(),
         e => vec![one(e, fallback)],
     }
 }
@@ -24,7 +22,10 @@ fn one(error: DataFusionError, fallback: Span) -> Diagnostic {
         .diagnostic()
         .and_then(|d| d.span)
         .map(|s| {
-            let pos = |l: datafusion_common::Location| crate::diagnostic::Pos { line: l.line as u32, column: l.column as u32 };
+            let pos = |l: datafusion_common::Location| crate::diagnostic::Pos {
+                line: l.line as u32,
+                column: l.column as u32,
+            };
             Span::new(pos(s.start), pos(s.end))
         })
         .unwrap_or(fallback);
@@ -32,7 +33,9 @@ fn one(error: DataFusionError, fallback: Span) -> Diagnostic {
         DataFusionError::SchemaError(e, _) => schema_error(e, span),
         root => {
             let text = match root {
-                DataFusionError::Plan(m) | DataFusionError::NotImplemented(m) | DataFusionError::Internal(m) => m.clone(),
+                DataFusionError::Plan(m) | DataFusionError::NotImplemented(m) | DataFusionError::Internal(m) => {
+                    m.clone()
+                }
                 e => e.strip_backtrace(),
             };
             Diagnostic::error(codes::PLANNER, span, clean(&text))
@@ -43,7 +46,8 @@ fn one(error: DataFusionError, fallback: Span) -> Diagnostic {
 fn schema_error(e: &SchemaError, span: Span) -> Diagnostic {
     match e {
         SchemaError::FieldNotFound { field, valid_fields } => {
-            let d = Diagnostic::error(codes::UNKNOWN_COLUMN, span, format!("column '{}' does not exist here", show(field)));
+            let d =
+                Diagnostic::error(codes::UNKNOWN_COLUMN, span, format!("column '{}' does not exist here", show(field)));
             match nearest(field, valid_fields) {
                 Some(n) => d.hint(format!("did you mean '{n}'? names are case-sensitive")),
                 None if valid_fields.is_empty() => d,
@@ -83,7 +87,8 @@ fn nearest(field: &Column, valid: &[Column]) -> Option<String> {
 /// Without the wrappers and the advice that speak of DataFusion.
 fn clean(text: &str) -> String {
     let mut t = text.trim();
-    for prefix in ["Error during planning: ", "This feature is not implemented: ", "Schema error: ", "Internal error: "] {
+    for prefix in ["Error during planning: ", "This feature is not implemented: ", "Schema error: ", "Internal error: "]
+    {
         while let Some(rest) = t.strip_prefix(prefix) {
             t = rest;
         }

@@ -23,11 +23,9 @@ pub fn sink_columns(table: &TableDescriptor) -> Vec<SinkColumn> {
         .columns
         .iter()
         .filter_map(|c| match &c.kind {
-            TableColumnKind::Physical { logical_type, nullable, .. } => Some(SinkColumn {
-                name: c.name.clone(),
-                logical_type: logical_type.clone(),
-                nullable: *nullable,
-            }),
+            TableColumnKind::Physical { logical_type, nullable, .. } => {
+                Some(SinkColumn { name: c.name.clone(), logical_type: logical_type.clone(), nullable: *nullable })
+            }
             _ => None,
         })
         .collect()
@@ -53,7 +51,10 @@ pub fn map_columns(
                 Diagnostic::warning(
                     codes::INSERT_BY_POSITION,
                     insert.table.span,
-                    format!("not every column of {} is a column of the query: columns are mapped by position", table.name),
+                    format!(
+                        "not every column of {} is a column of the query: columns are mapped by position",
+                        table.name
+                    ),
                 )
                 .hint(schemas(&sink, query)),
             );

@@ -156,7 +156,11 @@ fn join_to_lookup(join: &Join) -> Result<Option<LogicalPlan>> {
     }
     let Some(side) = side_of(&join.right) else { return Ok(None) };
     if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
-        return plan_err!("{} JOIN with lookup table '{}' is not supported: use JOIN or LEFT JOIN", join.join_type, side.name);
+        return plan_err!(
+            "{} JOIN with lookup table '{}' is not supported: use JOIN or LEFT JOIN",
+            join.join_type,
+            side.name
+        );
     }
     let (ls, rs) = (join.left.schema(), join.right.schema());
     let mut conjuncts: Vec<Expr> = join.on.iter().map(|(l, r)| l.clone().eq(r.clone())).collect();

@@ -34,8 +34,10 @@ fn name_select(select: &mut sp::Select) {
         }
     }
     let mut taken = HashSet::new();
-    let has_wildcard =
-        select.projection.iter().any(|i| matches!(i, sp::SelectItem::Wildcard(_) | sp::SelectItem::QualifiedWildcard(..)));
+    let has_wildcard = select
+        .projection
+        .iter()
+        .any(|i| matches!(i, sp::SelectItem::Wildcard(_) | sp::SelectItem::QualifiedWildcard(..)));
     for (at, item) in select.projection.iter_mut().enumerate() {
         match item {
             sp::SelectItem::ExprWithAlias { alias, .. } => {

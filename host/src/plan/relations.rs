@@ -61,12 +61,7 @@ impl Relations {
             .map(|c| sp::TableAliasColumnDef { name: sp::Ident::with_quote('`', &c.value), data_type: None })
             .collect();
         let own = sp::TableAlias { explicit: true, name: sp::Ident::with_quote('`', name), columns, at: None };
-        let planned = cx.plan(TableFactor::Derived {
-            lateral: false,
-            subquery: query,
-            alias: Some(own),
-            sample: None,
-        });
+        let planned = cx.plan(TableFactor::Derived { lateral: false, subquery: query, alias: Some(own), sample: None });
         self.open.lock().unwrap_or_else(PoisonError::into_inner).pop();
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(planned?, alias))))
     }

@@ -6,8 +6,8 @@ use crate::expr::{ExprContext, flink_casts};
 use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::LogicalPlan;
-use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion_optimizer::Analyzer;
+use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
 use std::sync::Arc;
 
 /// Lookup joins first: the rule needs the ON clause as it is written, before coercion wraps its columns in casts.

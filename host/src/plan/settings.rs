@@ -99,11 +99,45 @@ const SETTINGS: &[SettingSpec] = &[
 
 /// Families that Flink and flinkStreamSQL job files set and that mean nothing to this run.
 const WITHOUT_EFFECT: &[&str] = &[
-    "akka.", "blob.", "classloader.", "cluster.", "deployment.", "env.", "execution.", "fs.", "heartbeat.",
-    "high-availability.", "io.", "jobmanager.", "kubernetes.", "metrics.", "pipeline.", "process.", "queryable-state.",
-    "rest.", "restart-strategy", "resourcemanager.", "security.", "sql-client.", "state.", "table.", "taskmanager.",
-    "web.", "yarn.", "zookeeper.", "sql.", "flink.", "autoWatermarkInterval", "time.characteristic", "logLevel",
-    "restore.enable", "savePointPath", "allowNonRestoredState", "early.trigger", "failure.interval", "delay.interval",
+    "akka.",
+    "blob.",
+    "classloader.",
+    "cluster.",
+    "deployment.",
+    "env.",
+    "execution.",
+    "fs.",
+    "heartbeat.",
+    "high-availability.",
+    "io.",
+    "jobmanager.",
+    "kubernetes.",
+    "metrics.",
+    "pipeline.",
+    "process.",
+    "queryable-state.",
+    "rest.",
+    "restart-strategy",
+    "resourcemanager.",
+    "security.",
+    "sql-client.",
+    "state.",
+    "table.",
+    "taskmanager.",
+    "web.",
+    "yarn.",
+    "zookeeper.",
+    "sql.",
+    "flink.",
+    "autoWatermarkInterval",
+    "time.characteristic",
+    "logLevel",
+    "restore.enable",
+    "savePointPath",
+    "allowNonRestoredState",
+    "early.trigger",
+    "failure.interval",
+    "delay.interval",
 ];
 
 impl JobSettings {
@@ -121,7 +155,11 @@ impl JobSettings {
                 }
             }
             None if WITHOUT_EFFECT.iter().any(|p| key.starts_with(p)) => {
-                out.push(Diagnostic::warning(codes::SETTING_NO_EFFECT, place, format!("setting '{key}' has no effect here")));
+                out.push(Diagnostic::warning(
+                    codes::SETTING_NO_EFFECT,
+                    place,
+                    format!("setting '{key}' has no effect here"),
+                ));
             }
             None => {
                 let known = SETTINGS.iter().flat_map(|s| s.names.iter().copied());

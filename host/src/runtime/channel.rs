@@ -68,7 +68,8 @@ impl Sender {
                     return Err(Disconnected);
                 }
                 let l = &self.0.limits;
-                let fits = s.queue.len() < l.elements_max && s.rows + rows <= l.rows_max && s.bytes + bytes <= l.bytes_max;
+                let fits =
+                    s.queue.len() < l.elements_max && s.rows + rows <= l.rows_max && s.bytes + bytes <= l.bytes_max;
                 if (s.queue.is_empty() || fits)
                     && let Some(e) = element.take()
                 {
@@ -136,7 +137,8 @@ mod tests {
     use std::time::Duration;
 
     fn batch(rows: i32) -> StreamElement {
-        let columns = RecordBatch::try_from_iter([("a", Arc::new(Int32Array::from_iter_values(0..rows)) as _)]).unwrap();
+        let columns =
+            RecordBatch::try_from_iter([("a", Arc::new(Int32Array::from_iter_values(0..rows)) as _)]).unwrap();
         StreamElement::Batch(Batch::new(columns, Origin::unknown()))
     }
 

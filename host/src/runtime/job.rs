@@ -117,11 +117,19 @@ impl RunningJob {
 
 /// What is shared by the subtasks of an operator.
 enum Prepared {
-    Source { source: Arc<dyn Source>, splits: Arc<SplitQueue>, binding: Box<TableBinding> },
+    Source {
+        source: Arc<dyn Source>,
+        splits: Arc<SplitQueue>,
+        binding: Box<TableBinding>,
+    },
     Calc(crate::expr::program::ProgramPlan),
     LookupJoin(Box<LookupJoinSpec>),
     /// `first_writer`: the number of its first subtask's writer; INSERTs into the same table share the sink.
-    Sink { sink: Arc<dyn Sink>, first_writer: usize, not_null: Vec<(usize, String)> },
+    Sink {
+        sink: Arc<dyn Sink>,
+        first_writer: usize,
+        not_null: Vec<(usize, String)>,
+    },
 }
 
 struct PreparedOperator {
@@ -274,7 +282,13 @@ async fn prepare(
             }
         };
         let stage = stages.get(&node.stage);
-        operators.push(PreparedOperator { name, parallelism: node.parallelism, kind, stage, metrics: operator_metrics });
+        operators.push(PreparedOperator {
+            name,
+            parallelism: node.parallelism,
+            kind,
+            stage,
+            metrics: operator_metrics,
+        });
     }
     Ok((operators, sinks))
 }

@@ -81,13 +81,14 @@ fn load_one(
             let (limits, config) = Limits::from_options(rest).map_err(|m| at(f.options.span, m.join("; ")))?;
             let file = base_dir.join(path);
             let module = PluginEngine::shared().load_module(&file).map_err(|e| error_at(*path_span, &e))?;
-            module
-                .scalar(exported, &f.name.value, limits, on_error, config)
-                .map_err(|e| error_at(*exported_span, &e))
+            module.scalar(exported, &f.name.value, limits, on_error, config).map_err(|e| error_at(*exported_span, &e))
         }
         FunctionSource::Class { class, span } => {
             let found = manifest.get().map_err(|m| at(*span, m))?;
-            let entry = found.as_ref().and_then(|m| m.entries.get(class)).ok_or_else(|| unknown_class(f, class, *span, manifest))?;
+            let entry = found
+                .as_ref()
+                .and_then(|m| m.entries.get(class))
+                .ok_or_else(|| unknown_class(f, class, *span, manifest))?;
             let module = PluginEngine::shared().load_module(&entry.module).map_err(|e| error_at(*span, &e))?;
             module
                 .scalar(&entry.function, &f.name.value, entry.limits, entry.on_error, entry.config.clone())
@@ -106,9 +107,10 @@ fn take_on_error<'a>(
     let mut rest = Vec::new();
     for (key, value) in options {
         if key == "on-error" {
-            policy = Some(FailurePolicy::parse(value).ok_or_else(|| {
-                format!("option 'on-error' = '{value}': expected fail, dead-letter, null or skip")
-            })?);
+            policy =
+                Some(FailurePolicy::parse(value).ok_or_else(|| {
+                    format!("option 'on-error' = '{value}': expected fail, dead-letter, null or skip")
+                })?);
         } else {
             rest.push((key, value));
         }

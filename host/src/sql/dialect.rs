@@ -27,8 +27,32 @@ impl Dialect for FlinkDialect {
         use Keyword::*;
         matches!(
             kw,
-            EXISTS | INTERVAL | STRUCT | TRIM | SELECT | FROM | WHERE | GROUP | HAVING | ORDER | LIMIT | UNION | JOIN
-                | ON | INNER | CROSS | INSERT | INTO | WITH | AND | OR | CASE | WHEN | THEN | ELSE | CAST
+            EXISTS
+                | INTERVAL
+                | STRUCT
+                | TRIM
+                | SELECT
+                | FROM
+                | WHERE
+                | GROUP
+                | HAVING
+                | ORDER
+                | LIMIT
+                | UNION
+                | JOIN
+                | ON
+                | INNER
+                | CROSS
+                | INSERT
+                | INTO
+                | WITH
+                | AND
+                | OR
+                | CASE
+                | WHEN
+                | THEN
+                | ELSE
+                | CAST
         )
     }
     fn supports_table_versioning(&self) -> bool {

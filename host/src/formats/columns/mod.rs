@@ -439,7 +439,9 @@ impl ColumnBuilder {
         match fault {
             NumberFault::Malformed => self.misfit(value),
             NumberFault::OutOfRange => format!("{} is out of range for {}", shown(value), self.logical_type),
-            NumberFault::Fraction => format!("{} has a fraction and is not a valid {}", shown(value), self.logical_type),
+            NumberFault::Fraction => {
+                format!("{} has a fraction and is not a valid {}", shown(value), self.logical_type)
+            }
         }
     }
 
