@@ -59,11 +59,7 @@ pub struct PlanInput<'a> {
 
 /// Plans every INSERT of the script. Errors of one do not hide those of the others.
 pub fn plan(input: &PlanInput<'_>, out: &mut Vec<Diagnostic>) -> JobGraph {
-    let user = input
-        .functions
-        .iter()
-        .map(|f| (f.name().to_string(), crate::expr::user_function(f.clone())))
-        .collect();
+    let user = input.functions.iter().map(|f| (f.name().to_string(), crate::expr::user_function(f.clone()))).collect();
     let context = JobContext::new(input.catalog, &input.expr_context, user);
     let mut graph = JobGraph { name: input.job_name.clone(), operators: vec![] };
     for statement in &input.script.statements {
@@ -117,14 +113,15 @@ impl Pipeline<'_> {
     fn unknown_sink(&self, insert: &Insert) -> Diagnostic {
         let name = &insert.table.value;
         let d = if self.input.catalog.views.contains_key(name) {
-            Diagnostic::error(codes::UNKNOWN_TABLE, insert.table.span, format!("'{name}' is a view: INSERT needs a table"))
+            Diagnostic::error(
+                codes::UNKNOWN_TABLE,
+                insert.table.span,
+                format!("'{name}' is a view: INSERT needs a table"),
+            )
         } else {
             Diagnostic::error(codes::UNKNOWN_TABLE, insert.table.span, format!("table '{name}' is not declared"))
         };
-        d.hint(format!(
-            "declared tables: {}",
-            self.input.catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")
-        ))
+        d.hint(format!("declared tables: {}", self.input.catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ")))
     }
 
     /// The query's columns as the sink's: chosen, cast, named. None if they do not fit (reported).
@@ -144,7 +141,9 @@ impl Pipeline<'_> {
         for (column, from) in sink_columns(sink).into_iter().zip(map) {
             let target = column.logical_type.to_arrow();
             let expr = match from {
-                None => lit(ScalarValue::Null).cast_to(&target, &schema).map_err(|e| errors::to_diagnostics(e, insert.span))?,
+                None => lit(ScalarValue::Null)
+                    .cast_to(&target, &schema)
+                    .map_err(|e| errors::to_diagnostics(e, insert.span))?,
                 Some(i) => {
                     let (qualifier, field) = schema.qualified_field(i);
                     let e = Expr::Column((qualifier, field).into());
@@ -207,19 +206,19 @@ impl Pipeline<'_> {
                 Some(join) => self.lookup_join(join, insert),
                 None => Err(vec![unsupported(plan, insert)]),
             },
-            LogicalPlan::EmptyRelation(_) => Err(vec![
-                Diagnostic::error(codes::PLANNER, insert.span, "the query has no FROM: a job needs a source table"),
-            ]),
+            LogicalPlan::EmptyRelation(_) => Err(vec![Diagnostic::error(
+                codes::PLANNER,
+                insert.span,
+                "the query has no FROM: a job needs a source table",
+            )]),
             p => Err(vec![unsupported(p, insert)]),
         }
     }
 
     fn table(&self, name: &str, insert: &Insert) -> Planned<&TableDescriptor> {
-        self.input
-            .catalog
-            .tables
-            .get(name)
-            .ok_or_else(|| vec![Diagnostic::error(codes::UNKNOWN_TABLE, insert.span, format!("table '{name}' is not declared"))])
+        self.input.catalog.tables.get(name).ok_or_else(|| {
+            vec![Diagnostic::error(codes::UNKNOWN_TABLE, insert.span, format!("table '{name}' is not declared"))]
+        })
     }
 
     fn source(&mut self, scan: &TableScan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
@@ -247,7 +246,14 @@ impl Pipeline<'_> {
         ];
         let parallelism = self.parallelism(&table);
         let name = self.unique(format!("Source: {}", table.name));
-        let id = self.push(OperatorNode { name, parallelism, input: None, kind: OperatorKind::Source(binding), stage, details });
+        let id = self.push(OperatorNode {
+            name,
+            parallelism,
+            input: None,
+            kind: OperatorKind::Source(binding),
+            stage,
+            details,
+        });
         Ok((id, Arc::new(qualified)))
     }
 
@@ -263,13 +269,14 @@ impl Pipeline<'_> {
         };
         let table = self.table(&handle.name, insert)?.clone();
         let right_schema = join.right.schema();
-        let indices: Vec<usize> = right_schema
-            .fields()
-            .iter()
-            .filter_map(|f| join_source_index(&table, f.name()))
-            .collect();
+        let indices: Vec<usize> =
+            right_schema.fields().iter().filter_map(|f| join_source_index(&table, f.name())).collect();
         let schema = projected(&table, &indices);
-        let binding = self.input.binder.bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy).map_err(|d| vec![d])?;
+        let binding = self
+            .input
+            .binder
+            .bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy)
+            .map_err(|d| vec![d])?;
         let cx = &self.input.expr_context;
         let at = |e| errors::to_diagnostics(e, insert.span);
         let (mut stream_keys, mut side_keys) = (vec![], vec![]);
@@ -289,7 +296,7 @@ impl Pipeline<'_> {
         });
         let left_outer = join.join_type == datafusion_common::JoinType::Left;
         let mut details = vec![
-            format!("side table: {} ({}), cache ALL", table.name, binding.access.describe()),
+            format!("side table: {} ({}){}", table.name, binding.access.describe(), cache_mode(&table, &binding)),
             format!(
                 "{}: {}",
                 if left_outer { "LEFT JOIN on" } else { "JOIN on" },
@@ -297,7 +304,7 @@ impl Pipeline<'_> {
             ),
         ];
         if let Some(r) = &join.residual {
-            details.push(format!("and: {r}"));
+            details.push(format!("and: {}", crate::expr::show(r)));
         }
         let node = LookupJoinNode {
             side_stage: self.stage(&table),
@@ -344,17 +351,18 @@ impl Pipeline<'_> {
 
     fn sink(&mut self, input: OperatorId, insert: &Insert, table: &TableDescriptor) -> Planned<()> {
         let columns = sink_columns(table);
-        let not_null = columns.iter().enumerate().filter(|(_, c)| !c.nullable).map(|(i, c)| (i, c.name.clone())).collect();
+        let not_null =
+            columns.iter().enumerate().filter(|(_, c)| !c.nullable).map(|(i, c)| (i, c.name.clone())).collect();
         let indices: Vec<usize> = (0..columns.len()).collect();
         let schema = projected(table, &indices);
-        let binding = self.input.binder.bind(table, TableRole::Sink, schema.clone(), self.stage(table).policy).map_err(|d| vec![d])?;
-        let mut parallelism =
-            declared_parallelism(table).unwrap_or(self.operators[input].parallelism);
+        let binding = self
+            .input
+            .binder
+            .bind(table, TableRole::Sink, schema.clone(), self.stage(table).policy)
+            .map_err(|d| vec![d])?;
+        let mut parallelism = declared_parallelism(table).unwrap_or(self.operators[input].parallelism);
         if binding.access.has_runtime() {
-            let sink = binding
-                .access
-                .sink(&binding.context)
-                .map_err(|e| vec![at_error(&e, insert.table.span)])?;
+            let sink = binding.access.sink(&binding.context).map_err(|e| vec![at_error(&e, insert.table.span)])?;
             parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));
         }
         let partitioning = if parallelism == self.operators[input].parallelism {
@@ -462,11 +470,7 @@ fn is_identity(exprs: &[Expr], input: &DFSchema) -> bool {
             .all(|(i, e)| matches!(e.clone().unalias(), Expr::Column(c) if input.maybe_index_of_column(&c) == Some(i)))
 }
 
-fn key_program(
-    keys: Vec<Expr>,
-    input: &DFSchemaRef,
-    cx: &Arc<ExprContext>,
-) -> datafusion_common::Result<ProgramPlan> {
+fn key_program(keys: Vec<Expr>, input: &DFSchemaRef, cx: &Arc<ExprContext>) -> datafusion_common::Result<ProgramPlan> {
     let names: Vec<String> = (0..keys.len()).map(|i| format!("__key{i}")).collect();
     let fields = keys
         .iter()
@@ -476,6 +480,14 @@ fn key_program(
     let output = Arc::new(Schema::new(fields));
     let step = StepPlan::Project { exprs: keys, names, input: input.clone(), output };
     Ok(ProgramPlan::new(vec![step], cx.clone()))
+}
+
+/// What has a run time loads its side tables whole; of the others EXPLAIN repeats what the table asks for.
+fn cache_mode(table: &TableDescriptor, binding: &TableBinding) -> String {
+    if binding.access.has_runtime() {
+        return ", cache ALL".into();
+    }
+    table.options.text("lookup.cache").map(|c| format!(", cache {c}")).unwrap_or_default()
 }
 
 fn column_list(schema: &TableSchema) -> String {
