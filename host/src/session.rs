@@ -90,6 +90,10 @@ impl CompiledJob {
 /// Reads and plans a job file. `Err` only where there is no text to speak about (the file cannot be read).
 pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
     let file = read(&request.job)?;
+    if let Some(path) = &request.plugins {
+        // Even where no function needs it: a file that the user names is there.
+        std::fs::metadata(path).map_err(|e| Error::user(format!("--plugins {}: {e}", path.display())))?;
+    }
     let (script, mut out) = parse_script(&file);
     let catalog = crate::catalog::build(&script, &mut out);
     let settings = settings(&script, request, &mut out);
@@ -106,6 +110,7 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
     let base_dir = request.job.parent().map(Path::to_path_buf).unwrap_or_default();
     let functions = functions::load(&catalog, &base_dir, request.plugins.as_deref(), &mut out);
     let graph = plan_inserts(request, &script, &catalog, functions, &settings, &base_dir, &mut out);
+    check_standard_input(request, &graph, &mut out);
 
     // Several walks see the same place; a message is shown once, in the order of the text.
     out.sort_by_key(|d| (d.span.map(|s| (s.start, s.end)), d.severity, d.code));
@@ -140,19 +145,39 @@ fn settings(script: &Script, request: &JobRequest, out: &mut Vec<Diagnostic>) ->
 }
 
 fn check_stand_ins(request: &JobRequest, catalog: &Catalog, script: &Script, out: &mut Vec<Diagnostic>) {
+    let mut seen: Vec<&str> = vec![];
     for s in &request.stand_ins {
+        if seen.contains(&s.table.as_str()) {
+            let message = format!("--stand-in {}: the table has a stand-in already", s.table);
+            out.push(Diagnostic::error(codes::STAND_IN, None, message));
+        }
+        seen.push(&s.table);
         if !catalog.tables.contains_key(&s.table) && !script.broken.iter().chain(&catalog.broken).any(|b| *b == s.table)
         {
             let declared = catalog.tables.keys().cloned().collect::<Vec<_>>().join(", ");
-            out.push(
-                Diagnostic::error(
-                    codes::STAND_IN,
-                    None,
-                    format!("--stand-in {}: the job declares no such table", s.table),
-                )
-                .hint(format!("declared tables: {declared}")),
-            );
+            let message = format!("--stand-in {}: the job declares no such table", s.table);
+            out.push(Diagnostic::error(codes::STAND_IN, None, message).hint(format!("declared tables: {declared}")));
         }
+    }
+}
+
+/// Standard input is there once: a second reader would get none of it, or a part.
+fn check_standard_input(request: &JobRequest, graph: &JobGraph, out: &mut Vec<Diagnostic>) {
+    let is_stream = |table: &str| request.stand_ins.iter().any(|s| s.is_stream() && s.table == table);
+    let readers: Vec<&str> = graph
+        .operators
+        .iter()
+        .filter_map(|o| match &o.kind {
+            OperatorKind::Source(t) => Some(&*t.context.table),
+            OperatorKind::LookupJoin(j) => Some(&*j.side.context.table),
+            OperatorKind::Calc(_) | OperatorKind::Sink(_) => None,
+        })
+        .filter(|t| is_stream(t))
+        .collect();
+    if readers.len() > 1 {
+        let message = format!("standard input can be read once, and the job reads it for {}", readers.join(", "));
+        let hint = "each INSERT reads its tables anew; put the records into a file";
+        out.push(Diagnostic::error(codes::STAND_IN, None, message).hint(hint));
     }
 }
 

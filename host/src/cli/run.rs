@@ -11,10 +11,13 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// How often the progress line is drawn on a terminal, and a plain line is logged elsewhere.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
 const LOG_EVERY: Duration = Duration::from_secs(10);
+/// How long a cancelled job may take to let go.
+const CANCEL_MAX: Duration = Duration::from_millis(500);
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut job = compile(&args.job.request(args.dead_letters.is_some())?)?;
@@ -85,9 +88,18 @@ fn refuse_without_runtime(graph: &JobGraph) -> Result<()> {
 async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> {
     let started = Instant::now();
     let name = graph.name.clone();
-    let job = start(graph, options).await?;
+    // From here on no signal is lost, however early it comes.
+    let mut signals = Signals::listen()?;
+    let job = tokio::select! {
+        biased;
+        job = start(graph, options) => job?,
+        () = signals.next() => {
+            eprintln!("stopped by a signal before anything was read");
+            return Ok(());
+        }
+    };
     let metrics = job.metrics.clone();
-    let signals = tokio::spawn(end_on_signal(job.control()));
+    let signals = tokio::spawn(end_on_signal(signals, job.control()));
     let progress = (!quiet).then(|| tokio::spawn(show_progress(metrics.clone(), started)));
     let result = job.wait().await;
     signals.abort();
@@ -100,24 +112,37 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
     result.map(|_| ())
 }
 
-/// The first signal drains, the second cancels.
-async fn end_on_signal(control: JobControl) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
-        return;
-    };
-    for first in [true, false] {
+/// SIGINT and SIGTERM.
+struct Signals {
+    int: Signal,
+    term: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self> {
+        let listen = |kind| signal(kind).map_err(|e| Error::external(format!("cannot listen to signals: {e}")));
+        Ok(Self { int: listen(SignalKind::interrupt())?, term: listen(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = int.recv() => {}
-            _ = term.recv() => {}
-        }
-        if first {
-            eprintln!("draining: the job ends when what it has read is written; a second signal stops it at once");
-            control.drain();
-        } else {
-            control.cancel();
+            _ = self.int.recv() => {}
+            _ = self.term.recv() => {}
         }
     }
+}
+
+/// The first signal drains, the second cancels.
+async fn end_on_signal(mut signals: Signals, control: JobControl) {
+    signals.next().await;
+    eprintln!("draining: the job ends when what it has read is written; a second signal stops it at once");
+    control.drain();
+    signals.next().await;
+    control.cancel();
+    tokio::time::sleep(CANCEL_MAX).await;
+    // A task is stuck where nothing can reach it, in a write to a pipe that nobody reads, say.
+    report(&Error::external("job failed: stopped by a second signal; nothing was committed"));
+    std::process::exit(3);
 }
 
 async fn show_progress(metrics: Arc<JobMetrics>, started: Instant) {

@@ -110,6 +110,7 @@ impl StandIn {
                 options,
                 time_zone: cx.time_zone,
                 null_on_error,
+                record_width: None,
             };
             NativeFormat::bind(identifier, format)
         };

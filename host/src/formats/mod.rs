@@ -102,6 +102,8 @@ pub struct FormatContext {
     pub time_zone: chrono_tz::Tz,
     /// Values that do not fit their column become NULL instead of failing the record.
     pub null_on_error: bool,
+    /// Formats whose fields go by position: how many a record may have. None: as many as `schema` has columns.
+    pub record_width: Option<usize>,
 }
 
 pub trait FormatFactory: Send + Sync {

@@ -140,6 +140,17 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
             let high = binary(value, second, take(high));
             Some(sp::Expr::Nested(Box::new(binary(low, joined, high))))
         }
+        sp::Expr::Like { any: false, negated: _, expr: _, pattern, escape_char } => {
+            let escape = escape_char.take().and_then(|e| e.value.into_string()).and_then(|e| e.chars().next());
+            if let sp::Expr::Value(p) = pattern.as_mut()
+                && let sp::Value::SingleQuotedString(text) = &mut p.value
+                // A pattern that cannot be rewritten was refused by `sql::unsupported`.
+                && let Some(new) = crate::sql::like::with_backslash_escapes(text, escape)
+            {
+                *text = new;
+            }
+            None
+        }
         sp::Expr::Function(f) => short_form(f),
         _ => None,
     }
@@ -413,6 +424,7 @@ mod tests {
         assert_eq!(expr("SUBSTRING(a FROM b FOR c)"), "`substring`(a, b, c)");
         assert_eq!(expr("TIMESTAMPADD(MINUTE, a, b)"), "TIMESTAMPADD('MINUTE', a, b)");
         assert_eq!(expr("a BETWEEN b AND c"), "(a >= b AND a <= c)");
+        assert_eq!(expr("a LIKE 'x!_%' ESCAPE '!'"), r"a LIKE 'x\_%'");
         assert_eq!(expr("a NOT BETWEEN b AND c"), "(a < b OR a > c)");
     }
 

@@ -296,7 +296,7 @@ impl Pipeline<'_> {
         });
         let left_outer = join.join_type == datafusion_common::JoinType::Left;
         let mut details = vec![
-            format!("side table: {} ({}), cache ALL", table.name, binding.access.describe()),
+            format!("side table: {} ({}){}", table.name, binding.access.describe(), cache_mode(&table, &binding)),
             format!(
                 "{}: {}",
                 if left_outer { "LEFT JOIN on" } else { "JOIN on" },
@@ -304,7 +304,7 @@ impl Pipeline<'_> {
             ),
         ];
         if let Some(r) = &join.residual {
-            details.push(format!("and: {r}"));
+            details.push(format!("and: {}", crate::expr::show(r)));
         }
         let node = LookupJoinNode {
             side_stage: self.stage(&table),
@@ -480,6 +480,14 @@ fn key_program(keys: Vec<Expr>, input: &DFSchemaRef, cx: &Arc<ExprContext>) -> d
     let output = Arc::new(Schema::new(fields));
     let step = StepPlan::Project { exprs: keys, names, input: input.clone(), output };
     Ok(ProgramPlan::new(vec![step], cx.clone()))
+}
+
+/// What has a run time loads its side tables whole; of the others EXPLAIN repeats what the table asks for.
+fn cache_mode(table: &TableDescriptor, binding: &TableBinding) -> String {
+    if binding.access.has_runtime() {
+        return ", cache ALL".into();
+    }
+    table.options.text("lookup.cache").map(|c| format!(", cache {c}")).unwrap_or_default()
 }
 
 fn column_list(schema: &TableSchema) -> String {

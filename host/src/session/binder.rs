@@ -1,7 +1,7 @@
 //! Tables to what reads or writes them: the connector or a stand-in, with the format bound.
 
 use super::JobRequest;
-use crate::catalog::{TableColumnKind, TableDescriptor, TableFormat};
+use crate::catalog::{TableColumn, TableColumnKind, TableDescriptor, TableFormat};
 use crate::connectors::api::{FormatBinding, LookupSource, Sink, Source, TableContext};
 use crate::connectors::native_format::NativeFormat;
 use crate::connectors::stand_in::{ReadAs, StandIn};
@@ -119,6 +119,7 @@ impl Binder<'_> {
             options: format.options.clone(),
             time_zone: self.settings.time_zone,
             null_on_error,
+            record_width: by_position.then(|| physical(table).count()),
         };
         NativeFormat::bind(&format.identifier, cx).map(Some)
     }
@@ -152,17 +153,16 @@ impl Binder<'_> {
 
 /// Records whose fields have no names: each column stands where the table declares it, whatever the query reads.
 fn place_columns(table: &TableDescriptor, schema: &mut TableSchema) {
-    let declared: Vec<&str> = table
-        .columns
-        .iter()
-        .filter(|c| matches!(c.kind, TableColumnKind::Physical { .. }))
-        .map(|c| c.name.as_str())
-        .collect();
+    let declared: Vec<&str> = physical(table).map(|c| c.name.as_str()).collect();
     for column in &mut schema.columns {
         if let Some(place) = declared.iter().position(|n| *n == column.name) {
             column.path = vec![PathStep::Index(place)];
         }
     }
+}
+
+fn physical(table: &TableDescriptor) -> impl Iterator<Item = &TableColumn> {
+    table.columns.iter().filter(|c| matches!(c.kind, TableColumnKind::Physical { .. }))
 }
 
 /// A local file instead of the table.

@@ -5,6 +5,7 @@ mod create_function;
 mod create_table;
 mod cursor;
 pub mod dialect;
+pub mod like;
 mod option_value;
 pub mod options;
 pub mod parser;

@@ -61,6 +61,7 @@ impl Walk<'_> {
                 self.exprs([expr.as_ref(), pattern.as_ref()]);
                 if let Some(e) = escape_char {
                     self.value(e);
+                    self.escape(pattern, e);
                 }
             }
             E::UnaryOp { op, expr } => self.unary(op, expr),
@@ -160,6 +161,23 @@ impl Walk<'_> {
             self.report(d);
         }
         self.expr(expr);
+    }
+
+    /// `LIKE pattern ESCAPE '!'`: the pattern is rewritten before planning, so it has to be there.
+    fn escape(&mut self, pattern: &sp::Expr, escape: &sp::ValueWithSpan) {
+        let (sp::Expr::Value(p), sp::Value::SingleQuotedString(e)) = (pattern, &escape.value) else {
+            return self.refuse_expr(pattern.span(), "LIKE with ESCAPE and a pattern that is no text in quotes");
+        };
+        let sp::Value::SingleQuotedString(p) = &p.value else { return };
+        let mut chars = e.chars();
+        let (Some(c), None) = (chars.next(), chars.next()) else {
+            return self.refuse_expr(escape.span, "an ESCAPE that is not one character");
+        };
+        if super::like::with_backslash_escapes(p, Some(c)).is_none() {
+            let what =
+                format!("a pattern in which the escape character {c} stands before something else than %, _ or {c}");
+            self.refuse_expr(pattern.span(), &what);
+        }
     }
 
     fn value(&mut self, value: &sp::ValueWithSpan) {

@@ -25,6 +25,11 @@ impl Fields {
         Some((&self.text[start..end], quoted))
     }
 
+    /// One field too many, and nothing in it: the record ends with a delimiter, which Flink's reader lets pass.
+    fn ends_with_delimiter_after(&self, width: usize) -> bool {
+        self.ends.len() == width + 1 && self.get(width) == Some((&[], false))
+    }
+
     fn read(&mut self, reader: &mut csv_core::Reader, syntax: &Syntax, record: &[u8]) -> Result<(), RecordFault> {
         self.ends.clear();
         // A field is never longer than its record.
@@ -103,8 +108,8 @@ impl CsvDecoder {
             rules: TextRules { time_zone: cx.time_zone, epoch_millis: false },
             null_on_error: cx.null_on_error || cx.options.bool("ignore-parse-errors").unwrap_or(false),
             table: cx.table.clone(),
-            // A projection does not know how many columns the whole table has.
-            width: if projected { usize::MAX } else { places.len() },
+            // A projection alone does not know how many columns the whole table has.
+            width: cx.record_width.unwrap_or(if projected { usize::MAX } else { places.len() }),
             places,
             names: cx.schema.columns.iter().map(field_name).collect(),
             header: None,
@@ -163,7 +168,7 @@ impl Decoder for CsvDecoder {
                 return Ok(());
             }
             fields.read(reader, syntax, record.as_bytes())?;
-            if fields.ends.len() > *width {
+            if fields.ends.len() > *width && !fields.ends_with_delimiter_after(*width) {
                 let message = format!("the record has {} fields, the table has {width} columns", fields.ends.len());
                 return Err(RecordFault::record(message));
             }
