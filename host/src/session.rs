@@ -11,7 +11,7 @@ use crate::expr::ExprContext;
 use crate::plan::graph::{JobGraph, OperatorKind};
 use crate::plan::settings::JobSettings;
 use crate::plan::{PlanInput, plan};
-use crate::sql::ast::{Insert, Script, Statement};
+use crate::sql::ast::{ColumnKind, Insert, Script, Statement};
 use crate::sql::{codes, parser::parse_script, unsupported};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -198,8 +198,14 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
             Statement::CreateView(v) => unsupported::check_query(&v.query, &known, &names, out),
             Statement::CreateTable(t) => {
                 for c in &t.columns {
-                    if let crate::sql::ast::ColumnKind::Computed(e) = &c.kind {
-                        unsupported::check_expr(e, c.name.span, &known, &names, out);
+                    match &c.kind {
+                        ColumnKind::Computed(e) => unsupported::check_expr(e, c.name.span, &known, &names, out),
+                        ColumnKind::Metadata { .. } => out.push(Diagnostic::error(
+                            codes::UNSUPPORTED_CLAUSE,
+                            c.name.span,
+                            format!("not supported yet: METADATA column {}", c.name.value),
+                        )),
+                        ColumnKind::Physical { .. } => {}
                     }
                 }
             }

@@ -34,7 +34,7 @@ pub(super) fn table_format(
     let resolved = format_options(resolver, format, connector, dialect, as_sink);
     if !format.supported {
         let d = Diagnostic::error(codes::UNSUPPORTED_FORMAT, span, format!("not supported yet: format {name}"));
-        late.push(d.hint("a plugin can decode and encode it: 'format' = 'wasm'"));
+        late.push(d.hint("a formatter plugin can write it: 'format' = 'wasm'; reading it comes later"));
         return None;
     }
     Some(TableFormat { identifier: format.identifier.to_string(), span, options: resolved })

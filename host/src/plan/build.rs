@@ -223,7 +223,8 @@ impl Pipeline<'_> {
 
     fn source(&mut self, scan: &TableScan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
         let table = self.table(scan.table_name.table(), insert)?.clone();
-        // Rows are counted by their columns: a source always has one.
+        // Rows are counted by their columns: a source always has one, which is dropped right after it.
+        let no_column = scan.projection.as_ref().is_some_and(|p| p.is_empty());
         let indices = match &scan.projection {
             Some(p) if p.is_empty() => vec![0],
             Some(p) => p.clone(),
@@ -240,6 +241,7 @@ impl Pipeline<'_> {
         }
         let binding =
             self.input.binder.bind(&table, TableRole::Source, schema.clone(), stage.policy).map_err(|d| vec![d])?;
+        opens(&binding, TableRole::Source).map_err(|e| vec![at_error(&e, table.name_span)])?;
         let details = vec![
             format!("table: {} ({})", table.name, binding.access.describe()),
             format!("columns: [{}]", column_list(&schema)),
@@ -254,7 +256,17 @@ impl Pipeline<'_> {
             stage,
             details,
         });
-        Ok((id, Arc::new(qualified)))
+        let qualified = Arc::new(qualified);
+        if no_column {
+            self.steps.push(StepPlan::Project {
+                exprs: vec![],
+                names: vec![],
+                input: qualified,
+                output: Arc::new(Schema::empty()),
+            });
+            return Ok((id, Arc::new(DFSchema::empty())));
+        }
+        Ok((id, qualified))
     }
 
     fn lookup_join(&mut self, join: &LookupJoin, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
@@ -277,6 +289,7 @@ impl Pipeline<'_> {
             .binder
             .bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy)
             .map_err(|d| vec![d])?;
+        opens(&binding, TableRole::Lookup).map_err(|e| vec![at_error(&e, table.name_span)])?;
         let cx = &self.input.expr_context;
         let at = |e| errors::to_diagnostics(e, insert.span);
         let (mut stream_keys, mut side_keys) = (vec![], vec![]);
@@ -361,6 +374,7 @@ impl Pipeline<'_> {
             .bind(table, TableRole::Sink, schema.clone(), self.stage(table).policy)
             .map_err(|d| vec![d])?;
         let mut parallelism = declared_parallelism(table).unwrap_or(self.operators[input].parallelism);
+        opens(&binding, TableRole::Sink).map_err(|e| vec![at_error(&e, table.name_span)])?;
         if binding.access.has_runtime() {
             let sink = binding.access.sink(&binding.context).map_err(|e| vec![at_error(&e, insert.table.span)])?;
             parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));
@@ -419,6 +433,25 @@ impl Pipeline<'_> {
 /// The table's own parallelism, if it says one.
 fn declared_parallelism(table: &TableDescriptor) -> Option<usize> {
     table.options.int("parallelism").map(|p| p.max(1) as usize)
+}
+
+/// What would be found wrong with a table's declaration when the job starts is found now. No connection is made.
+fn opens(binding: &TableBinding, role: TableRole) -> Result<()> {
+    let (cx, access) = (&binding.context, &binding.access);
+    if let Some(format) = &cx.format {
+        match role {
+            TableRole::Source | TableRole::Lookup => drop(format.decoder()?),
+            TableRole::Sink => drop(format.encoder()?),
+        }
+    }
+    if !access.has_runtime() {
+        return Ok(());
+    }
+    match role {
+        TableRole::Source => access.source(cx).map(drop),
+        TableRole::Lookup => access.lookup(cx).map(drop),
+        TableRole::Sink => access.sink(cx).map(drop),
+    }
 }
 
 /// A connector's own complaint about a table, at the statement that uses it.

@@ -84,6 +84,23 @@ fn nearest(field: &Column, valid: &[Column]) -> Option<String> {
         .map(|(_, c)| show(c))
 }
 
+/// Arrow's names of the types that users write.
+fn sql_type(arrow: &str) -> &str {
+    match arrow {
+        "Utf8" => "STRING",
+        "Int8" => "TINYINT",
+        "Int16" => "SMALLINT",
+        "Int32" => "INT",
+        "Int64" => "BIGINT",
+        "Float32" => "FLOAT",
+        "Float64" => "DOUBLE",
+        "Boolean" => "BOOLEAN",
+        "Binary" => "BYTES",
+        "Date32" => "DATE",
+        other => other,
+    }
+}
+
 /// Without the wrappers and the advice that speak of DataFusion.
 fn clean(text: &str) -> String {
     let mut t = text.trim();
@@ -92,6 +109,16 @@ fn clean(text: &str) -> String {
         while let Some(rest) = t.strip_prefix(prefix) {
             t = rest;
         }
+    }
+    if let Some(rest) = t.strip_prefix("There isn't a common type to coerce ")
+        && let Some((types, operator)) = rest.split_once(" in ")
+    {
+        let types: Vec<&str> = types.split(" and ").map(sql_type).collect();
+        return format!("{} do not fit together in {}", types.join(" and "), operator.trim_end_matches(" expression"));
+    }
+    if let Some(rest) = t.strip_prefix("could not parse compound identifier from ") {
+        let path = rest.replace(['[', ']', '"'], "").replace(", ", ".");
+        return format!("not supported yet: {path}, a field of a ROW in a query");
     }
     let t = t.split(".\nThis issue was likely caused by a bug in DataFusion").next().unwrap_or(t);
     let t = t.split(" No function matches the given name and argument types").next().unwrap_or(t);

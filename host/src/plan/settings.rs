@@ -154,7 +154,8 @@ impl JobSettings {
                     ));
                 }
             }
-            None if WITHOUT_EFFECT.iter().any(|p| key.starts_with(p)) => {
+            // A misspelt setting of ours is not one of Flink's without effect.
+            None if near(key).is_none() && WITHOUT_EFFECT.iter().any(|p| key.starts_with(p)) => {
                 out.push(Diagnostic::warning(
                     codes::SETTING_NO_EFFECT,
                     place,
@@ -162,11 +163,9 @@ impl JobSettings {
                 ));
             }
             None => {
-                let known = SETTINGS.iter().flat_map(|s| s.names.iter().copied());
-                let near = known.map(|n| (strsim::damerau_levenshtein(n, key), n)).filter(|(d, _)| *d <= 3).min();
                 let d = Diagnostic::error(codes::SETTING_UNKNOWN, place, format!("unknown setting '{key}'"));
-                out.push(match near {
-                    Some((_, n)) => d.hint(format!("did you mean '{n}'?")),
+                out.push(match near(key) {
+                    Some(n) => d.hint(format!("did you mean '{n}'?")),
                     None => d.hint(format!(
                         "settings are {}",
                         SETTINGS.iter().map(|s| s.names[0]).collect::<Vec<_>>().join(", ")
@@ -175,6 +174,12 @@ impl JobSettings {
             }
         }
     }
+}
+
+/// The setting that the key was meant to be.
+fn near(key: &str) -> Option<&'static str> {
+    let known = SETTINGS.iter().flat_map(|s| s.names.iter().copied());
+    known.map(|n| (strsim::damerau_levenshtein(n, key), n)).filter(|(d, _)| *d <= 2).min().map(|(_, n)| n)
 }
 
 /// `TZ`, else the system's zone, else UTC.
