@@ -9,3 +9,4 @@ CREATE TABLE IF NOT EXISTS t(a INT) WITH ('connector'='kafka', 'topic'='t', 'pro
 CREATE FUNCTION f AS 'x';
 CREATE FUNCTION F AS 'x';
 CREATE TABLE u(a INT, b INT, a STRING) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');
+-- check: error[E0501] 9:22 class 'x' is not in plugins.toml

@@ -150,3 +150,90 @@ impl Run {
         self
     }
 }
+
+/// One operator's line of the summary: its counts by name (`read`, `written`, `dead`, ..).
+#[derive(Debug, Clone)]
+pub struct OperatorLine {
+    pub name: String,
+    counts: Vec<(String, u64)>,
+}
+
+impl OperatorLine {
+    /// 0 for a count that the line does not show.
+    pub fn count(&self, what: &str) -> u64 {
+        // `3 decoded into 2 rows` is a count of `decoded`.
+        self.counts.iter().find(|(w, _)| w.split(" into ").next() == Some(what)).map_or(0, |(_, n)| *n)
+    }
+}
+
+impl Run {
+    /// The lines of operators in the summary on stderr.
+    pub fn operators(&self) -> Vec<OperatorLine> {
+        self.stderr.lines().filter_map(operator_line).collect()
+    }
+    #[track_caller]
+    pub fn operator(&self, name: &str) -> OperatorLine {
+        let found = self.operators().into_iter().find(|o| o.name == name);
+        found.unwrap_or_else(|| panic!("no operator {name} in the summary:\n{}", self.stderr))
+    }
+    /// The promise of the summary: per source read = decoded + dead + skipped, per sink received = written + dead +
+    /// skipped, and every other operator's rows out are its rows in less what it counts as dropped (a join may also
+    /// multiply them).
+    #[track_caller]
+    pub fn expect_balanced(&self) -> &Run {
+        let operators = self.operators();
+        assert!(!operators.is_empty(), "no summary:\n{}", self.stderr);
+        for o in operators {
+            let gone = o.count("dead") + o.count("skipped");
+            let (came, went) = if o.name.starts_with("Sink") {
+                (o.count("received"), o.count("written"))
+            } else if o.name.starts_with("Source") || o.name.ends_with("(side table)") {
+                (o.count("read"), o.count("decoded"))
+            } else if o.name.starts_with("Calc") {
+                (o.count("in"), o.count("out") + o.count("filtered"))
+            } else {
+                continue;
+            };
+            assert_eq!(came, went + gone, "{} does not add up:\n{}", o.name, self.stderr);
+        }
+        self
+    }
+}
+
+/// `  Source: src  5 read, 3 decoded, 2 dead`
+fn operator_line(line: &str) -> Option<OperatorLine> {
+    let (name, counts) = line.strip_prefix("  ")?.split_once("  ")?;
+    let counts = counts.trim().split(", ").map(|c| {
+        let (n, what) = c.split_once(' ')?;
+        Some((what.to_string(), n.parse().ok()?))
+    });
+    Some(OperatorLine { name: name.trim().to_string(), counts: counts.collect::<Option<_>>()? })
+}
+
+/// The lines, sorted: results of jobs whose order is not promised.
+pub fn sorted_lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// Answers of a query on an SQLite file, one line a row, columns as Python shows them: another reader than ours.
+pub fn sqlite_query(path: &Path, query: &str) -> String {
+    let script = "import sqlite3,sys\nfor r in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print(*map(repr, r))";
+    let out = Command::new("python3").arg("-c").arg(script).arg(path).arg(query).output().expect("python3");
+    assert!(out.status.success(), "{query}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// `raw` of a dead letter.
+pub fn from_base64(text: &str) -> Vec<u8> {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits: Vec<usize> =
+        text.bytes().filter(|b| *b != b'=').map(|b| DIGITS.iter().position(|d| *d == b).expect("base64")).collect();
+    let mut bytes = Vec::new();
+    for group in digits.chunks(4) {
+        let bits = group.iter().enumerate().fold(0, |bits, (i, d)| bits | d << (18 - 6 * i));
+        bytes.extend((0..group.len() - 1).map(|i| (bits >> (16 - 8 * i)) as u8));
+    }
+    bytes
+}

@@ -16,6 +16,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, watch};
 
+/// Expressions are compiled and evaluated by recursion; the parser's limits on a statement's depth and operators fit
+/// several times. Only what is used of it becomes memory.
+const TASK_STACK: usize = 16 << 20;
+
 /// How to run it; what the job file cannot say.
 pub struct RunOptions {
     pub batch_rows: usize,
@@ -373,6 +377,7 @@ fn spawn(spec: TaskSpec, results: mpsc::UnboundedSender<(String, Result<()>)>) -
     };
     std::thread::Builder::new()
         .name(name.chars().take(15).collect())
+        .stack_size(TASK_STACK)
         .spawn(run)
         .map(|_| ())
         .map_err(|e| Error::external(format!("cannot start a thread for task {name}: {e}")))

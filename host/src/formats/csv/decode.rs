@@ -60,9 +60,9 @@ impl Fields {
         }
         if let Some(quote) = syntax.quote
             && memchr::memchr(quote, record).is_some()
-            && QuoteState::new(syntax.delimiter, quote, syntax.escape).ends_inside(record)
+            && let Some(fault) = QuoteState::new(syntax.delimiter, quote, syntax.escape).fault(record)
         {
-            return Err(RecordFault::record("a quoted field is not closed"));
+            return Err(RecordFault::record(fault));
         }
         Ok(())
     }

@@ -45,10 +45,15 @@ impl QuoteState {
         false
     }
 
-    pub(super) fn ends_inside(mut self, record: &[u8]) -> bool {
-        record.iter().for_each(|&b| {
+    /// What is wrong with the quotes of a whole record.
+    pub(super) fn fault(mut self, record: &[u8]) -> Option<&'static str> {
+        for &b in record {
+            let closed = self.at == QuotePlace::QuoteInQuotes;
             self.step(b);
-        });
-        matches!(self.at, QuotePlace::Quoted | QuotePlace::Escaped)
+            if closed && self.at == QuotePlace::Unquoted {
+                return Some("there is text between a field's closing quote and the delimiter");
+            }
+        }
+        matches!(self.at, QuotePlace::Quoted | QuotePlace::Escaped).then_some("a quoted field is not closed")
     }
 }

@@ -142,3 +142,13 @@ fn options_that_make_no_sense_are_refused() {
     let cx = context(vec![column("m", T::Map(Box::new(T::STRING), Box::new(T::Int)))], &[]);
     assert!(Csv.decoder(&cx).err().unwrap().message.contains("CSV cannot hold a MAP"));
 }
+
+#[test]
+fn surplus_fields_and_text_after_a_closing_quote_are_refused_an_empty_field_at_the_end_is_not() {
+    let cx = FormatContext { record_width: Some(3), ..context(id_and_name(), &[]) };
+    let (rows, errors) =
+        decode(&cx, &["1,a,x", "2,b,x,", "3,c,x,y", "4,d,x,,", "5,\"e\" f", "6,\"e\" ", "7,\"g\"\"h\""]);
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    assert_eq!(rows[2], r#"{"id":7,"name":"g\"h"}"#);
+    assert_eq!(errors.len(), 4, "{errors:?}");
+}

@@ -1,0 +1,5 @@
+-- args: explain @root/jobs/dtstack/kudu_side.sql
+-- args: explain @root/jobs/dtstack/kudu_sink.sql
+-- args: explain @root/jobs/dtstack/mysql_sink.sql
+-- args: explain @root/jobs/dtstack/mysql_sink.sql --set parallelism.default=2 --stand-in MyResult=out.jsonl
+-- The graphs of the three jobs of jobs/dtstack.
