@@ -313,9 +313,12 @@ impl Stages {
 
 type Ends<T> = HashMap<(usize, usize), T>;
 
+/// The channels into a task, and what wakes it.
+type GateInputs = (Vec<Receiver>, Arc<Notify>);
+
 /// Channels from every subtask of a chain to every subtask of the chain it feeds.
-fn wire(chains: &[ChainPlan], limits: ChannelLimits) -> (Ends<(Vec<Receiver>, Arc<Notify>)>, Ends<Vec<Sender>>) {
-    let mut inputs: Ends<(Vec<Receiver>, Arc<Notify>)> = HashMap::new();
+fn wire(chains: &[ChainPlan], limits: ChannelLimits) -> (Ends<GateInputs>, Ends<Vec<Sender>>) {
+    let mut inputs: Ends<GateInputs> = HashMap::new();
     let mut outputs: Ends<Vec<Sender>> = HashMap::new();
     for (to, chain) in chains.iter().enumerate() {
         let Some(from) = chain.input else { continue };
@@ -346,7 +349,7 @@ struct TaskSpec {
     chain: Vec<OperatorId>,
     subtask: usize,
     batch_rows: usize,
-    input: Option<(Vec<Receiver>, Arc<Notify>)>,
+    input: Option<GateInputs>,
     output: Option<Vec<Sender>>,
     failures: Arc<FailureHandler>,
     progress: Arc<Progress>,
@@ -429,7 +432,7 @@ impl TaskSpec {
         }
         let head = match (source, self.input.take()) {
             (Some(s), _) => Head::Source(s),
-            (None, Some((receivers, readable))) => Head::Gate(InputGate::new(receivers, readable)),
+            (None, Some((receivers, readable))) => Head::Gate(Box::new(InputGate::new(receivers, readable))),
             (None, None) => return Err(Error::internal(format!("task {} has no input", self.name))),
         };
         let output = match self.output.take() {

@@ -35,7 +35,7 @@ pub struct Ack {
 
 pub enum Head {
     Source(Box<SourceOperator>),
-    Gate(InputGate),
+    Gate(Box<InputGate>),
 }
 
 /// Where the output of a task goes.

@@ -115,7 +115,10 @@ impl Binder<'_> {
         }
         let declared = table.columns.iter().filter(|c| matches!(c.kind, TableColumnKind::Physical { .. })).count();
         if format.identifier == "raw" && declared != 1 {
-            return Err(Error::user(format!("table {}: the raw format has exactly one column, not {declared}", table.name)));
+            return Err(Error::user(format!(
+                "table {}: the raw format has exactly one column, not {declared}",
+                table.name
+            )));
         }
         let cx = FormatContext {
             table: table.name.as_str().into(),

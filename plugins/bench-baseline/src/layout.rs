@@ -33,6 +33,7 @@ fn cast<T>(b: &[u8], off: usize, n: usize) -> Option<&[T]> {
     if (s.as_ptr() as usize) % std::mem::align_of::<T>() != 0 {
         return None;
     }
+    // SAFETY: the range lies in `s` and its start is aligned; every bit pattern is a T (integers and floats only).
     Some(unsafe { std::slice::from_raw_parts(s.as_ptr() as *const T, n) })
 }
 impl<'a> Frame<'a> {
@@ -76,6 +77,7 @@ pub enum Col<'a> {
     Str(&'a [u32], &'a [u8]),
 }
 fn bytes<T>(s: &[T]) -> &[u8] {
+    // SAFETY: the bytes of a slice of plain numbers are initialised.
     unsafe { std::slice::from_raw_parts(s.as_ptr() as *const u8, std::mem::size_of_val(s)) }
 }
 /// Appends a frame to `out` (cleared first; its capacity is kept from call to call).
