@@ -4,7 +4,7 @@ use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 
 /// Backticks quote identifiers, identifiers may be Unicode, strings know only the `''` escape (flinkStreamSQL's `\'`
-/// is taken care of in [`super::text`]), `FOR SYSTEM_TIME AS OF` follows a table. No trailing commas in queries:
+/// is taken care of in `text.rs`), `FOR SYSTEM_TIME AS OF` follows a table. No trailing commas in queries:
 /// dialects that allow them read `SELECT a, FROM t` without complaint.
 #[derive(Debug)]
 pub struct FlinkDialect;
