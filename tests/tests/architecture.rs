@@ -100,9 +100,8 @@ fn each_big_library_has_one_door() {
     let mut wrong = BTreeSet::new();
     for (file, text) in sources() {
         for (library, modules) in ONLY_IN {
-            let named = text
-                .lines()
-                .any(|l| !l.trim_start().starts_with("//") && l.contains(*library) && l.contains("::"));
+            let named =
+                text.lines().any(|l| !l.trim_start().starts_with("//") && l.contains(library) && l.contains("::"));
             if named && !modules.contains(&module_of(&file)) {
                 wrong.insert(format!("{file} names {library}"));
             }

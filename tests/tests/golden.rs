@@ -4,7 +4,7 @@
 //! Header lines of the job file:
 //! - `-- args: run job.sql --stand-in ..` one run each, in order
 //! - `-- show: out.jsonl` a file whose content belongs to the result
-//! - `-- sorted` lines of shown files are sorted (jobs with parallelism above 1)
+//! - `-- sorted` lines of shown files and of standard output are sorted (parallelism above 1, several INSERTs)
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fmt::Write as _;
@@ -48,6 +48,17 @@ struct Header {
     sorted: bool,
 }
 
+impl Header {
+    fn in_order(&self, text: String) -> String {
+        if !self.sorted {
+            return text;
+        }
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.sort_unstable();
+        lines.iter().flat_map(|l| [l, "\n"]).collect()
+    }
+}
+
 fn header(path: &Path) -> Header {
     let mut h = Header::default();
     for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
@@ -74,17 +85,12 @@ fn run_case(sql: &Path) -> Result<(), Failed> {
         let args: Vec<String> = args.split_whitespace().map(expand).collect();
         let run = sandbox.wasmill(&args.iter().map(String::as_str).collect::<Vec<_>>());
         let _ = writeln!(result, "exit {}", run.code);
-        section(&mut result, "stdout", &run.stdout);
+        section(&mut result, "stdout", &h.in_order(run.stdout));
         section(&mut result, "stderr", &run.stderr);
     }
     for name in &h.show {
-        let mut text = std::fs::read_to_string(sandbox.path(name)).map_err(|e| format!("{name}: {e}"))?;
-        if h.sorted {
-            let mut lines: Vec<&str> = text.lines().collect();
-            lines.sort_unstable();
-            text = lines.join("\n") + "\n";
-        }
-        section(&mut result, name, &text);
+        let text = std::fs::read_to_string(sandbox.path(name)).map_err(|e| format!("{name}: {e}"))?;
+        section(&mut result, name, &h.in_order(text));
     }
     let result = normalise(&result, &sandbox);
     let expected_path = sql.with_extension("expected");

@@ -3,11 +3,12 @@
 use super::filter_below_lookup::FilterBelowLookup;
 use super::lookup_join::LookupJoinRule;
 use crate::expr::{ExprContext, flink_casts};
-use datafusion_common::Result;
 use datafusion_common::config::ConfigOptions;
-use datafusion_expr::LogicalPlan;
-use datafusion_optimizer::Analyzer;
+use datafusion_common::tree_node::Transformed;
+use datafusion_common::{Result, ScalarValue};
+use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion_optimizer::{Analyzer, ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// Lookup joins first: the rule needs the ON clause as it is written, before coercion wraps its columns in casts.
@@ -29,7 +30,7 @@ pub fn optimize(plan: LogicalPlan) -> Result<LogicalPlan> {
     let rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![
         // COALESCE and some others must pass it, they cannot be evaluated otherwise.
         Arc::new(simplify_expressions::SimplifyExpressions::new()),
-        Arc::new(eliminate_filter::EliminateFilter::new()),
+        Arc::new(RemoveTrueFilter),
         Arc::new(push_down_filter::PushDownFilter::new()),
         Arc::new(FilterBelowLookup),
         Arc::new(common_subexpr_eliminate::CommonSubexprEliminate::new()),
@@ -37,4 +38,26 @@ pub fn optimize(plan: LogicalPlan) -> Result<LogicalPlan> {
         Arc::new(optimize_projections::OptimizeProjections::new()),
     ];
     Optimizer::with_rules(rules).optimize(plan, &OptimizerContext::new(), |_, _| {})
+}
+
+/// `WHERE TRUE` is no filter. A condition that is never true stays one (the stock rule puts an empty relation in the
+/// place of its input): the job keeps its source, and what is dropped is counted.
+#[derive(Debug)]
+struct RemoveTrueFilter;
+
+impl OptimizerRule for RemoveTrueFilter {
+    fn name(&self) -> &str {
+        "remove_true_filter"
+    }
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::TopDown)
+    }
+    fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Filter(f) if matches!(f.predicate, Expr::Literal(ScalarValue::Boolean(Some(true)), _)) => {
+                Ok(Transformed::yes(Arc::unwrap_or_clone(f.input)))
+            }
+            plan => Ok(Transformed::no(plan)),
+        }
+    }
 }

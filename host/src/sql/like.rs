@@ -38,7 +38,7 @@ mod tests {
             (r"a\%b", Some('\\'), Some(r"a\%b")),
             (r"\\", Some('\\'), Some(r"\\")),
             (r"\", Some('!'), Some(r"\\")),
-            ("%%_", Some('%'), None),
+            ("%%_", Some('%'), Some(r"\%_")),
             ("%%x", Some('%'), Some(r"\%x")),
             ("a!b", Some('!'), None),
             ("a!", Some('!'), None),

@@ -1,4 +1,5 @@
 -- args: run ctes.sql
+-- sorted
 -- WITH: several, one reading another, one hiding a table's name, one with a column list.
 CREATE TABLE src(id INT, name STRING, n INT, `order` STRING) WITH ('connector'='filesystem', 'path'='in.jsonl', 'format'='json');
 CREATE TABLE sink(k INT, label STRING) WITH ('connector'='print');

@@ -1,4 +1,5 @@
 -- args: run names.sql
+-- sorted
 -- Backticks for reserved and odd names, the same column twice, columns without a name (EXPR$0 ..), constants only,
 -- names that differ in case only.
 CREATE TABLE src(id INT, name STRING, n INT, `order` STRING) WITH ('connector'='filesystem', 'path'='in.jsonl', 'format'='json');

@@ -1,4 +1,5 @@
 -- args: run views.sql
+-- sorted
 -- A chain of views, one with a column list that renames, one that hides a column; a view that nobody reads.
 CREATE TABLE src(id INT, name STRING, n INT, `order` STRING) WITH ('connector'='filesystem', 'path'='in.jsonl', 'format'='json');
 CREATE TABLE sink(k INT, label STRING, twice INT) WITH ('connector'='print');

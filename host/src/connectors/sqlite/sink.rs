@@ -226,7 +226,7 @@ impl SqliteWriter {
                 // An INTEGER PRIMARY KEY would take NULL for "make up a number".
                 if self.target.key.contains(&i) && cells[i].is_null(row) {
                     let name = &self.target.schema.columns[i].name;
-                    let message = format!("column {name}: is NULL, but part of the PRIMARY KEY");
+                    let message = "is NULL, but part of the PRIMARY KEY";
                     return Err(RowError::new(row as u32, Reason::NotNull, message).column(name));
                 }
                 bind(&mut arguments, &cells[i], row).map_err(|message| {
