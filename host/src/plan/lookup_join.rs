@@ -109,6 +109,8 @@ pub fn as_lookup_join(node: &Arc<dyn UserDefinedLogicalNode>) -> Option<&LookupJ
 pub fn side_of(plan: &LogicalPlan) -> Option<&TableHandle> {
     match plan {
         LogicalPlan::SubqueryAlias(a) => side_of(&a.input),
+        // A constant condition is pushed into both inputs; on the stream's side it has its effect.
+        LogicalPlan::Filter(f) if f.predicate.column_refs().is_empty() => side_of(&f.input),
         LogicalPlan::TableScan(t) => t.source.downcast_ref::<TableHandle>().filter(|h| h.lookup),
         _ => None,
     }

@@ -195,7 +195,10 @@ impl OpenSplit {
                     if !file.aligned {
                         position = line_start(&mut opened, position).map_err(fail)?;
                     }
-                    opened.seek(SeekFrom::Start(position)).map_err(fail)?;
+                    // A pipe cannot be sought, and need not be to start at its beginning.
+                    if position > 0 {
+                        opened.seek(SeekFrom::Start(position)).map_err(fail)?;
+                    }
                     Input::File(opened)
                 }
             }
