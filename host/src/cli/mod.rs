@@ -65,8 +65,8 @@ pub struct RunArgs {
 }
 
 impl JobArgs {
-    /// What the session needs; `dead_letters`: there is an output for them.
-    fn request(&self, dead_letters: bool) -> Result<JobRequest> {
+    /// What the session needs; `dead_letters` is the output for them.
+    fn request(&self, dead_letters: Option<PathBuf>) -> Result<JobRequest> {
         let settings = self
             .settings
             .iter()

@@ -1,0 +1,48 @@
+//! What surrounds a run is not as it should be: outputs that are inputs.
+
+use wasmill_tests::Sandbox;
+
+const JOB: &str = "CREATE TABLE src(id int)WITH('connector'='filesystem', 'path'='in.jsonl', 'format'='json');
+CREATE TABLE o(id int)WITH('connector'='print');
+CREATE TABLE o2(id int)WITH('connector'='print');
+INSERT INTO o SELECT id FROM src;
+INSERT INTO o2 SELECT -id FROM src;
+";
+const INPUT: &str = "{\"id\":1}\n{\"id\":2}\n";
+
+fn sandbox() -> Sandbox {
+    let s = Sandbox::new();
+    s.write("job.sql", JOB);
+    s.write("in.jsonl", INPUT);
+    s
+}
+
+#[test]
+fn an_output_that_is_an_input_or_another_output_is_refused_and_nothing_is_written() {
+    let s = sandbox();
+    std::os::unix::fs::symlink("in.jsonl", s.path("link.jsonl")).expect("link");
+    for (args, part) in [
+        (vec!["--stand-in", "o=in.jsonl"], "is read by table src and written by table o"),
+        (vec!["--stand-in", "o=link.jsonl"], "is read by table src and written by table o"),
+        (
+            vec!["--stand-in", "src=in.jsonl", "--stand-in", "o2=./in.jsonl"],
+            "read by table src and written by table o2",
+        ),
+        (
+            vec!["--stand-in", "o=x.jsonl", "--stand-in", "o2=./x.jsonl"],
+            "is written by table o and written by table o2",
+        ),
+        (vec!["--dead-letters", "in.jsonl"], "is read by table src and written by --dead-letters"),
+        (vec!["--dead-letters", "job.sql"], "is the job file and written by --dead-letters"),
+        (
+            vec!["--stand-in", "o=x.jsonl", "--dead-letters", "x.jsonl"],
+            "written by table o and written by --dead-letters",
+        ),
+    ] {
+        let args: Vec<&str> = ["run", "job.sql"].into_iter().chain(args).collect();
+        s.wasmill(&args).expect_code(2).expect_stderr(part);
+        assert_eq!((s.read("in.jsonl").as_str(), s.read("job.sql").as_str()), (INPUT, JOB), "{args:?}");
+        assert!(!s.path("x.jsonl").exists(), "{args:?}");
+    }
+    s.wasmill(&["run", "job.sql", "--stand-in", "o=-", "--stand-in", "o2=-", "--quiet"]).expect_code(0);
+}
