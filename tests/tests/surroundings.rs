@@ -1,5 +1,7 @@
-//! What surrounds a run is not as it should be: outputs that are inputs.
+//! What surrounds a run is not as it should be: outputs that are inputs, a closed or full standard output.
 
+use std::fs::File;
+use std::process::Stdio;
 use wasmill_tests::Sandbox;
 
 const JOB: &str = "CREATE TABLE src(id int)WITH('connector'='filesystem', 'path'='in.jsonl', 'format'='json');
@@ -45,4 +47,23 @@ fn an_output_that_is_an_input_or_another_output_is_refused_and_nothing_is_writte
         assert!(!s.path("x.jsonl").exists(), "{args:?}");
     }
     s.wasmill(&["run", "job.sql", "--stand-in", "o=-", "--stand-in", "o2=-", "--quiet"]).expect_code(0);
+}
+
+#[test]
+fn check_into_a_closed_or_full_output_does_not_panic() {
+    let s = sandbox();
+    for command in ["check", "explain"] {
+        let full = File::options().write(true).open("/dev/full").expect("/dev/full");
+        let args = [command, "job.sql"];
+        let child = s.command(&args).stdout(full).stderr(Stdio::piped()).spawn().expect("starts");
+        let out = child.wait_with_output().expect("ends");
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(3), "{text}");
+        assert!(text.contains("error: cannot write to standard output"), "{text}");
+
+        let (reader, writer) = std::io::pipe().expect("pipe");
+        drop(reader);
+        let out = s.command(&args).stdout(writer).stderr(Stdio::piped()).output().expect("ends");
+        assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+    }
 }

@@ -1,6 +1,6 @@
 //! `wasmill check` and `wasmill explain`.
 
-use super::JobArgs;
+use super::{JobArgs, print};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::session::{CompiledJob, compile};
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 /// Tables with dialect, role, columns and options; then all messages in the order of the text.
 pub fn check(args: &JobArgs) -> Result<ExitCode> {
     let job = compile(&args.request(None)?)?;
-    print!("{}", job.describe());
+    print(&job.describe())?;
     Ok(finish(&job))
 }
 
@@ -17,7 +17,7 @@ pub fn explain(args: &JobArgs) -> Result<ExitCode> {
     let job = compile(&args.request(None)?)?;
     let code = finish(&job);
     if let Some(graph) = job.graph.as_ref().filter(|_| !job.has_errors()) {
-        print!("{}", crate::plan::explain(graph));
+        print(&crate::plan::explain(graph))?;
     }
     Ok(code)
 }

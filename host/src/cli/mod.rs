@@ -101,6 +101,18 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// To standard output. A reader that has seen enough (`| head`) is no failure, a full disk is.
+fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::external(format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A failure that no text of the job is to blame for.
 fn report(e: &Error) {
     eprintln!("error: {e}");
