@@ -1,4 +1,5 @@
-//! What surrounds a run is not as it should be: outputs that are inputs, a closed or full standard output.
+//! What surrounds a run is not as it should be: outputs that are inputs, a closed or full standard output, nesting
+//! without end.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -66,4 +67,26 @@ fn check_into_a_closed_or_full_output_does_not_panic() {
         let out = s.command(&args).stdout(writer).stderr(Stdio::piped()).output().expect("ends");
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
     }
+}
+
+/// A job with `n` views, each over the one before, `inner` subqueries deep.
+fn views(n: usize, inner: usize) -> String {
+    let mut sql = JOB.replace("INSERT INTO o SELECT id FROM src", "CREATE VIEW v0 AS SELECT * FROM src");
+    for i in 1..n {
+        let (open, close) = ("(SELECT * FROM ".repeat(inner), ") t".repeat(inner));
+        sql += &format!("CREATE VIEW v{i} AS SELECT * FROM {open}v{}{close};\n", i - 1);
+    }
+    sql + &format!("INSERT INTO o SELECT id FROM v{};\n", n - 1)
+}
+
+#[test]
+fn views_over_views_are_planned_up_to_a_limit_and_refused_beyond_it() {
+    let s = Sandbox::new();
+    s.write("in.jsonl", INPUT);
+    s.write("job.sql", views(64, 20));
+    let run =
+        s.wasmill(&["run", "job.sql", "--stand-in", "o=-", "--stand-in", "o2=o2.jsonl", "--quiet"]).expect_code(0);
+    assert_eq!(run.stdout, INPUT);
+    s.write("job.sql", views(2000, 0));
+    s.wasmill(&["check", "job.sql"]).expect_code(2).expect_stderr("stands below 64 other views");
 }

@@ -5,7 +5,7 @@ mod plugin;
 mod run;
 
 use crate::connectors::stand_in::StandIn;
-use crate::error::{Error, Result};
+use crate::error::{Domain, Error, Result};
 use crate::session::JobRequest;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -83,7 +83,24 @@ fn key_value<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str)> {
         .ok_or_else(|| Error::user(format!("--{flag} {text}: expected the form KEY=VALUE")))
 }
 
+/// Walks over a job's text and plan are recursive; the limits on nesting of the parser and of views, multiplied, need
+/// more than the usual 8 MiB. Only what is touched takes memory.
+const STACK_BYTES: usize = 256 << 20;
+
 pub fn main() -> ExitCode {
+    let main = std::thread::Builder::new().name("main".into()).stack_size(STACK_BYTES).spawn(command);
+    match main.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // The panic has been printed; it is a fault of ours, as in a task.
+        Ok(Err(_)) => ExitCode::from(Domain::Internal.exit_code()),
+        Err(e) => {
+            report(&Error::external(format!("cannot start a thread: {e}")));
+            ExitCode::from(Domain::External.exit_code())
+        }
+    }
+}
+
+fn command() -> ExitCode {
     init_logging();
     let cli = Cli::parse();
     let result = match cli.command {
