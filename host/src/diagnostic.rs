@@ -92,19 +92,53 @@ impl SourceFile {
         };
         let _ = writeln!(out, "{kind}[{}]: {}", d.code, d.message);
         if let Some(span) = d.span
-            && let Some(line) = self.text.lines().nth(span.start.line.saturating_sub(1) as usize)
+            && let Some(line) = self.shown_line(span.start.line)
         {
-            render_caret(&mut out, &redact_in_place(line), span);
+            render_caret(&mut out, &line, span);
         }
         if let Some(hint) = &d.hint {
             let _ = writeln!(out, "  = {hint}");
         }
         out
     }
+
+    /// A line (from 1) without secrets. The key of one may stand in the line before.
+    fn shown_line(&self, number: u32) -> Option<String> {
+        let index = number.saturating_sub(1) as usize;
+        let mut lines = self.text.lines().skip(index.saturating_sub(1));
+        let before = if index == 0 { "" } else { lines.next()? };
+        let both = redact_in_place(&format!("{before}\n{}", lines.next()?));
+        both.split_once('\n').map(|(_, line)| line.to_string())
+    }
 }
 
 /// Words whose values are secrets, wherever they stand in a key.
-const SECRET_WORDS: &[&str] = &["password", "passwd", "pwd", "secret", "token", "accesskey", "access_key", "api_key"];
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "pasword",
+    "passwort",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "bearer",
+    "credential",
+    "accesskey",
+    "access_key",
+    "access.key",
+    "access-key",
+    "api_key",
+    "apikey",
+    "api-key",
+    "api.key",
+    "private_key",
+    "private-key",
+    "private.key",
+    "keystore.key",
+    "signature",
+    "user.info",
+];
 
 /// Whether an option of this name holds a secret by its name alone.
 pub fn is_secret_key(key: &str) -> bool {
@@ -120,7 +154,7 @@ pub fn redact(text: &str) -> String {
 
 /// As [`redact`], one `*` for one character, so that columns stay right.
 fn redact_in_place(text: &str) -> String {
-    replace_secrets(text, |secret| "*".repeat(secret.chars().count()))
+    replace_secrets(text, |secret| secret.chars().map(|c| if c == '\n' { c } else { '*' }).collect())
 }
 
 fn replace_secrets(text: &str, mask: impl Fn(&str) -> String) -> String {
@@ -170,7 +204,9 @@ fn value_after(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
         }
         i
     };
-    let blank = |b: u8| matches!(b, b' ' | b'\t');
+    fn blank(b: u8) -> bool {
+        matches!(b, b' ' | b'\t' | b'\n' | b'\r')
+    }
     let key_end = skip(from, |b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
     let key_end = key_end + usize::from(matches!(bytes.get(key_end), Some(b'\'' | b'"' | b'`')));
     let sign = skip(key_end, blank);
@@ -179,7 +215,8 @@ fn value_after(text: &str, from: usize) -> Option<std::ops::Range<usize>> {
         '\'' | '"' => 0,
         _ => return None,
     };
-    let start = skip(sign + sign_length, blank);
+    // `==` is a slip that is shown, too.
+    let start = skip(sign + sign_length, |b| blank(b) || b == b'=');
     let quote = text[start..].chars().next().filter(|c| matches!(c, '\'' | '"' | '‘' | '“'));
     let (start, end) = match quote {
         Some(q) => {
@@ -239,6 +276,16 @@ mod tests {
         assert_eq!(redact("'ssl.key.password' = 'p1'"), "'ssl.key.password' = '******'");
         assert_eq!(redact("h1:9092,h2:9092"), "h1:9092,h2:9092");
         assert_eq!(redact("password"), "password");
+        assert_eq!(redact("password == 'p1'"), "password == '******'");
+        assert_eq!(redact("ssl.keystore.key='k', bearer=b"), "ssl.keystore.key='******', bearer=******");
+    }
+
+    #[test]
+    fn a_secret_in_the_line_after_its_key_is_masked() {
+        let file = SourceFile::new("job.sql", "type='mysql', password=\n'abc', tpic='t'\n");
+        let span = Span::new(Pos { line: 2, column: 8 }, Pos { line: 2, column: 12 });
+        let text = file.render(&Diagnostic::error("E0301", span, "unknown option tpic"));
+        assert!(text.contains("'***', tpic='t'\n") && !text.contains("abc"), "{text}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod binder;
 mod functions;
+mod outputs;
 
 use crate::catalog::Catalog;
 use crate::connectors::stand_in::StandIn;
@@ -26,8 +27,8 @@ pub struct JobRequest {
     pub stand_ins: Vec<StandIn>,
     /// plugins.toml; None: the one beside the job file, if there is one.
     pub plugins: Option<PathBuf>,
-    /// There is an output for dead letters.
-    pub dead_letters: bool,
+    /// The output for dead letters.
+    pub dead_letters: Option<PathBuf>,
 }
 
 /// What became of a job file. The graph is there even when there are errors, as far as it came.
@@ -111,6 +112,7 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
     let functions = functions::load(&catalog, &base_dir, request.plugins.as_deref(), &mut out);
     let graph = plan_inserts(request, &script, &catalog, functions, &settings, &base_dir, &mut out);
     check_standard_input(request, &graph, &mut out);
+    outputs::check(request, &graph, &base_dir, &mut out);
 
     // Several walks see the same place; a message is shown once, in the order of the text.
     out.sort_by_key(|d| (d.span.map(|s| (s.start, s.end)), d.severity, d.code));
@@ -246,7 +248,7 @@ fn plan_inserts(
         expr_context: Arc::new(ExprContext::new(settings.time_zone)),
         binder: &binder,
         job_name,
-        dead_letters: request.dead_letters,
+        dead_letters: request.dead_letters.is_some(),
     };
     plan(&input, out)
 }

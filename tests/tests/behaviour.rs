@@ -12,3 +12,4 @@ mod side_tables;
 mod signals;
 mod sqlite;
 mod stand_ins;
+mod surroundings;

@@ -1,6 +1,6 @@
 //! `wasmill check` and `wasmill explain`.
 
-use super::JobArgs;
+use super::{JobArgs, print};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::session::{CompiledJob, compile};
@@ -8,16 +8,16 @@ use std::process::ExitCode;
 
 /// Tables with dialect, role, columns and options; then all messages in the order of the text.
 pub fn check(args: &JobArgs) -> Result<ExitCode> {
-    let job = compile(&args.request(false)?)?;
-    print!("{}", job.describe());
+    let job = compile(&args.request(None)?)?;
+    print(&job.describe())?;
     Ok(finish(&job))
 }
 
 pub fn explain(args: &JobArgs) -> Result<ExitCode> {
-    let job = compile(&args.request(false)?)?;
+    let job = compile(&args.request(None)?)?;
     let code = finish(&job);
     if let Some(graph) = job.graph.as_ref().filter(|_| !job.has_errors()) {
-        print!("{}", crate::plan::explain(graph));
+        print(&crate::plan::explain(graph))?;
     }
     Ok(code)
 }

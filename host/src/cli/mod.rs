@@ -5,7 +5,7 @@ mod plugin;
 mod run;
 
 use crate::connectors::stand_in::StandIn;
-use crate::error::{Error, Result};
+use crate::error::{Domain, Error, Result};
 use crate::session::JobRequest;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -65,8 +65,8 @@ pub struct RunArgs {
 }
 
 impl JobArgs {
-    /// What the session needs; `dead_letters`: there is an output for them.
-    fn request(&self, dead_letters: bool) -> Result<JobRequest> {
+    /// What the session needs; `dead_letters` is the output for them.
+    fn request(&self, dead_letters: Option<PathBuf>) -> Result<JobRequest> {
         let settings = self
             .settings
             .iter()
@@ -83,7 +83,24 @@ fn key_value<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str)> {
         .ok_or_else(|| Error::user(format!("--{flag} {text}: expected the form KEY=VALUE")))
 }
 
+/// Walks over a job's text and plan are recursive; the limits on nesting of the parser and of views, multiplied, need
+/// more than the usual 8 MiB. Only what is touched takes memory.
+const STACK_BYTES: usize = 256 << 20;
+
 pub fn main() -> ExitCode {
+    let main = std::thread::Builder::new().name("main".into()).stack_size(STACK_BYTES).spawn(command);
+    match main.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // The panic has been printed; it is a fault of ours, as in a task.
+        Ok(Err(_)) => ExitCode::from(Domain::Internal.exit_code()),
+        Err(e) => {
+            report(&Error::external(format!("cannot start a thread: {e}")));
+            ExitCode::from(Domain::External.exit_code())
+        }
+    }
+}
+
+fn command() -> ExitCode {
     init_logging();
     let cli = Cli::parse();
     let result = match cli.command {
@@ -98,6 +115,18 @@ pub fn main() -> ExitCode {
             report(&e);
             ExitCode::from(e.domain.exit_code())
         }
+    }
+}
+
+/// To standard output. A reader that has seen enough (`| head`) is no failure, a full disk is.
+fn print(text: &str) -> Result<()> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::external(format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -25,7 +25,7 @@ pub enum PluginCommand {
 pub fn plugin(command: PluginCommand) -> Result<ExitCode> {
     match command {
         PluginCommand::Inspect { file } => {
-            print!("{}", crate::wasm::inspect(&file)?);
+            super::print(&crate::wasm::inspect(&file)?)?;
             Ok(ExitCode::SUCCESS)
         }
         PluginCommand::New { name, lang } => {

@@ -20,7 +20,7 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 const CANCEL_MAX: Duration = Duration::from_millis(500);
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
-    let mut job = compile(&args.job.request(args.dead_letters.is_some())?)?;
+    let mut job = compile(&args.job.request(args.dead_letters.clone())?)?;
     if job.has_errors() || !args.quiet {
         print_diagnostics(&job);
     }

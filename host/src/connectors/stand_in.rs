@@ -22,7 +22,7 @@ use crate::sql::options::{OptionEntry, OptionValue, ResolvedOptions};
 use async_trait::async_trait;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// `--stand-in TABLE=PATH`
@@ -82,6 +82,14 @@ impl StandIn {
 
     pub fn is_stream(&self) -> bool {
         self.place == Place::Stream
+    }
+
+    /// None for a standard stream.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Stream => None,
+            Place::File(path) => Some(path),
+        }
     }
 
     fn ending(&self) -> Ending {
@@ -329,7 +337,6 @@ mod tests {
     use crate::data::{Column, LogicalType as T, RowKind};
     use crate::formats::testing::column;
     use std::fs;
-    use std::path::Path;
 
     fn stand_in(dir: &Path, name: &str) -> StandIn {
         StandIn::parse(&format!("t={}", dir.join(name).display())).unwrap()

@@ -104,6 +104,10 @@ fn sql_type(arrow: &str) -> &str {
 /// Without the wrappers and the advice that speak of DataFusion.
 fn clean(text: &str) -> String {
     let mut t = text.trim();
+    // Our own words, wrapped by DataFusion: `Execution error: Function 'f' user-defined coercion failed with: ..`
+    if let Some((_, ours)) = t.split_once("user-defined coercion failed with: ") {
+        t = ours;
+    }
     for prefix in ["Error during planning: ", "This feature is not implemented: ", "Schema error: ", "Internal error: "]
     {
         while let Some(rest) = t.strip_prefix(prefix) {

@@ -10,6 +10,9 @@ use sqlparser::ast::{self as sp, TableFactor, TableVersion};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Views that read each other deeper than this are refused: every walk over the plan is recursive.
+const VIEW_DEPTH_MAX: usize = 64;
+
 #[derive(Debug)]
 pub struct Relations {
     views: HashMap<String, CreateView>,
@@ -49,6 +52,9 @@ impl Relations {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             if open.contains(name) {
                 return plan_err!("view '{name}' reads itself");
+            }
+            if open.len() == VIEW_DEPTH_MAX {
+                return plan_err!("view '{name}' stands below {VIEW_DEPTH_MAX} other views: write fewer, larger ones");
             }
             open.push(name.clone());
         }

@@ -66,6 +66,8 @@ pub const SETTING_VALUE: &str = "E0312";
 pub const SETTING_UNKNOWN: &str = "E0313";
 /// A --stand-in that fits no table.
 pub const STAND_IN: &str = "E0314";
+/// A file is read and written, or written twice.
+pub const SAME_FILE: &str = "E0315";
 
 /// Two tables or views of one name.
 pub const DUPLICATE_TABLE: &str = "E0401";

@@ -1,12 +1,13 @@
 //! One table of [`OptionSpec`]s per connector and format drives parsing, unknown-option and did-you-mean messages
 //! with positions, redaction, and the option tables of the docs.
 
-use crate::diagnostic::{Span, is_secret_key, redact};
+use crate::diagnostic::{Span, is_secret_key};
 use indexmap::IndexMap;
 use std::time::Duration;
 
 pub use super::option_value::{parse_size, parse_value};
 pub use super::resolve::{Resolver, resolve};
+pub use crate::diagnostic::redact;
 
 /// Which family of job files a table was written for. Chosen per table by its keys: `type` is flinkStreamSQL,
 /// `connector.type` is legacy Flink 1.9/1.10 and DLI, `connector` is Flink since 1.11.
@@ -158,7 +159,13 @@ impl ResolvedOptions {
             .collect();
         for (prefix, rest) in &self.prefixed {
             for (key, value) in rest {
-                let value = if is_secret_key(key) { "******".to_string() } else { redact(value) };
+                // Flink 1.9 numbers its pairs: `properties.0.key` = 'ssl.key.password', `properties.0.value` = '..'.
+                let named = key.strip_suffix(".value").and_then(|n| rest.get(&format!("{n}.key")));
+                let value = if is_secret_key(key) || named.is_some_and(|n| is_secret_key(n)) {
+                    "******".to_string()
+                } else {
+                    redact(value)
+                };
                 shown.push((format!("{prefix}.{key}"), value, true));
             }
         }

@@ -4,7 +4,7 @@ use super::ast::{WithOption, WithOptions};
 use super::codes;
 use super::cursor::{JobParser, Parsed};
 use super::options::Dialect;
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, is_secret_key};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// The dialect of a CREATE TABLE by the keys in its WITH clause, before it is parsed: `type` is flinkStreamSQL,
@@ -166,6 +166,11 @@ impl JobParser<'_> {
             Token::DoubleQuotedString(s) if self.dialect == Dialect::DtStack => {
                 let value = s.clone();
                 Ok((value, self.advance()))
+            }
+            // The value without its quotes is not repeated: it may be a secret.
+            Token::Word(_) | Token::Number(..) if is_secret_key(key) => {
+                let message = format!("the value of option {key} stands in no quotes");
+                Err(Diagnostic::error(codes::SYNTAX, self.span(0), message).hint(format!("write {key} = '..'")))
             }
             Token::Word(_) | Token::Number(..) => {
                 Err(self.unexpected(&format!("a quoted value of option {key}")).hint(format!("write {key} = '..'")))

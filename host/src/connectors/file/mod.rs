@@ -55,7 +55,10 @@ fn path(cx: &TableContext) -> Result<std::path::PathBuf> {
     let text = options::path(&cx.options).ok_or_else(|| refuse("the option path is missing"))?;
     let local = text.strip_prefix("file://").unwrap_or(&text);
     if let Some((scheme, _)) = local.split_once("://") {
-        return Err(refuse(&format!("path {text}: only local files are supported, not {scheme}://")));
+        return Err(refuse(&format!(
+            "path {}: only local files are supported, not {scheme}://",
+            crate::sql::options::redact(&text)
+        )));
     }
     if local.is_empty() {
         return Err(refuse("the option path is empty"));
