@@ -119,9 +119,7 @@ impl<'s> RowBatch<'s> {
 
     fn append(&mut self, row: &SqliteRow, at: usize) -> std::result::Result<(), RowError> {
         for (i, (builder, column)) in self.columns.iter_mut().zip(&self.scan.schema.columns).enumerate() {
-            let refuse = |reason, message: String| {
-                RowError::new(0, reason, message).column(&column.name)
-            };
+            let refuse = |reason, message: String| RowError::new(0, reason, message).column(&column.name);
             let value = row.try_get_raw(i).map_err(|e| refuse(Reason::Decode, e.to_string()))?;
             append(builder, value, &self.scan.rules).map_err(|message| refuse(Reason::Decode, message))?;
             if !column.nullable && builder.is_null(at) {
