@@ -6,7 +6,7 @@ mod outputs;
 
 use crate::catalog::Catalog;
 use crate::connectors::stand_in::StandIn;
-use crate::diagnostic::{Diagnostic, Severity, SourceFile};
+use crate::diagnostic::{Diagnostic, Severity, SourceFile, Span};
 use crate::error::{Error, Result};
 use crate::expr::ExprContext;
 use crate::plan::graph::{JobGraph, OperatorKind};
@@ -14,6 +14,7 @@ use crate::plan::settings::JobSettings;
 use crate::plan::{PlanInput, plan};
 use crate::sql::ast::{ColumnKind, Insert, Script, Statement};
 use crate::sql::{codes, parser::parse_script, unsupported};
+use sqlparser::ast::Spanned;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -196,8 +197,14 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
     let names: Vec<&str> = built_in.iter().chain(&user).copied().collect();
     for s in &script.statements {
         match s {
-            Statement::Insert(i) => unsupported::check_query(&i.query, &known, &names, out),
-            Statement::CreateView(v) => unsupported::check_query(&v.query, &known, &names, out),
+            Statement::Insert(i) => {
+                refuse_qualified(&i.query, i.span, out);
+                unsupported::check_query(&i.query, &known, &names, out);
+            }
+            Statement::CreateView(v) => {
+                refuse_qualified(&v.query, v.span, out);
+                unsupported::check_query(&v.query, &known, &names, out);
+            }
             Statement::CreateTable(t) => {
                 for c in &t.columns {
                     match &c.kind {
@@ -214,6 +221,19 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
             _ => {}
         }
     }
+}
+
+/// There is one catalog with one database: a qualifier would be dropped.
+fn refuse_qualified(query: &sqlparser::ast::Query, statement: Span, out: &mut Vec<Diagnostic>) {
+    let _ = sqlparser::ast::visit_relations(query, |name| {
+        if name.0.len() > 1 {
+            let span = name.span();
+            let place = if span.start.line == 0 { statement } else { span.into() };
+            let message = format!("not supported yet: the catalog or database in {name}");
+            out.push(Diagnostic::error(codes::UNSUPPORTED_QUERY, place, message).hint("name the table alone"));
+        }
+        std::ops::ControlFlow::<()>::Continue(())
+    });
 }
 
 fn plan_inserts(

@@ -99,6 +99,7 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
         }
     };
     let metrics = job.metrics.clone();
+    let control = job.control();
     let signals = tokio::spawn(end_on_signal(signals, job.control()));
     let progress = (!quiet).then(|| tokio::spawn(show_progress(metrics.clone(), started)));
     let result = job.wait().await;
@@ -107,7 +108,12 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
         p.abort();
         let _ = p.await;
         clear_line();
-        eprint!("{}", summary(&name, &metrics, started.elapsed(), result.is_ok()));
+        let word = match (&result, control.is_draining()) {
+            (Err(_), _) => "failed",
+            (Ok(_), true) => "stopped by a signal",
+            (Ok(_), false) => "finished",
+        };
+        eprint!("{}", summary(&name, &metrics, started.elapsed(), word));
     }
     result.map(|_| ())
 }
@@ -169,11 +175,11 @@ fn clear_line() {
     }
 }
 
-fn summary(job: &str, metrics: &JobMetrics, took: Duration, ok: bool) -> String {
+fn summary(job: &str, metrics: &JobMetrics, took: Duration, word: &str) -> String {
     let t = metrics.totals();
     format!(
         "{job}: {} in {:.2} s: {} rows in, {} rows out, {} dead, {} skipped\n{}",
-        if ok { "finished" } else { "failed" },
+        word,
         took.as_secs_f64(),
         t.rows_in,
         t.rows_out,

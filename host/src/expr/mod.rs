@@ -26,7 +26,7 @@ pub use cast::check as check_cast;
 pub use compile::{CompiledExprs, CompiledFilter, Evaluated, compile, compile_filter, fold_error, is_fallible};
 pub use functions::{names, scalar_functions};
 pub use planner::expr_planners;
-pub use rules::flink_casts;
+pub use rules::{flink_branches, flink_casts};
 pub use user_function::user_function;
 
 use arrow::datatypes::DataType;

@@ -72,6 +72,9 @@ impl FlinkOperators {
             {
                 plan_err!("{} {op} {}: a BOOLEAN cannot be compared with a number", types::name(l), types::name(r))
             }
+            // An approximate number and an exact one are compared as DOUBLE: DataFusion would cut both to DECIMAL(30, 15).
+            _ if types::is_float(l) && types::is_decimal(r) => Ok((left, self.cast(right, &DataType::Float64)?)),
+            _ if types::is_decimal(l) && types::is_float(r) => Ok((self.cast(left, &DataType::Float64)?, right)),
             _ => Ok((left, right)),
         }
     }

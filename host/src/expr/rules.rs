@@ -9,7 +9,7 @@ use datafusion_common::tree_node::Transformed;
 use datafusion_common::{DFSchema, Result, ScalarValue};
 use datafusion_expr::expr::ScalarFunction;
 use datafusion_expr::expr_rewriter::FunctionRewrite;
-use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, Operator, lit};
+use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast, lit};
 use datafusion_optimizer::AnalyzerRule;
 use datafusion_optimizer::analyzer::function_rewrite::ApplyFunctionRewrites;
 use std::sync::Arc;
@@ -18,6 +18,51 @@ use std::sync::Arc;
 /// added with Arrow's rules (and refuse the job for a constant that a row would never reach).
 pub fn flink_casts(cx: &ExprContext) -> Arc<dyn AnalyzerRule + Send + Sync> {
     Arc::new(ApplyFunctionRewrites::new(vec![Arc::new(FlinkCasts(cx.time_zone))]))
+}
+
+/// To be run before type coercion: the branches of CASE (and IF, which is one) get Flink's common type where
+/// DataFusion's is another one. DOUBLE wins over DECIMAL, a TIMESTAMP keeps its precision beside a DATE.
+pub fn flink_branches() -> Arc<dyn AnalyzerRule + Send + Sync> {
+    Arc::new(ApplyFunctionRewrites::new(vec![Arc::new(FlinkBranches)]))
+}
+
+#[derive(Debug)]
+struct FlinkBranches;
+
+impl FunctionRewrite for FlinkBranches {
+    fn name(&self) -> &str {
+        "flink_branches"
+    }
+
+    fn rewrite(&self, expr: Expr, schema: &DFSchema, _: &ConfigOptions) -> Result<Transformed<Expr>> {
+        let Expr::Case(mut case) = expr else { return Ok(Transformed::no(expr)) };
+        let mut branches: Vec<&mut Box<Expr>> = case.when_then_expr.iter_mut().map(|(_, then)| then).collect();
+        branches.extend(case.else_expr.iter_mut());
+        let types = branches.iter().map(|b| b.get_type(schema)).collect::<Result<Vec<_>>>()?;
+        let Some(common) = branch_type(&types) else { return Ok(Transformed::no(Expr::Case(case))) };
+        for (branch, from) in branches.into_iter().zip(types) {
+            if from != common && !from.is_null() {
+                let value = std::mem::replace(branch.as_mut(), Expr::Literal(ScalarValue::Null, None));
+                **branch = cast(value, common.clone());
+            }
+        }
+        Ok(Transformed::yes(Expr::Case(case)))
+    }
+}
+
+/// None where DataFusion's choice is right.
+fn branch_type(all: &[DataType]) -> Option<DataType> {
+    let any = |f: fn(&DataType) -> bool| all.iter().any(f);
+    if any(types::is_float) && any(types::is_decimal) && all.iter().all(|t| t.is_numeric() || t.is_null()) {
+        return Some(DataType::Float64);
+    }
+    let is_timestamp = |t: &DataType| matches!(t, DataType::Timestamp(..));
+    let timestamp = all.iter().filter(|t| is_timestamp(t)).max_by_key(|t| match t {
+        DataType::Timestamp(unit, _) => *unit as u8,
+        _ => 0,
+    })?;
+    let dates = all.iter().any(|t| *t == DataType::Date32);
+    (dates && all.iter().all(|t| is_timestamp(t) || *t == DataType::Date32 || t.is_null())).then(|| timestamp.clone())
 }
 
 #[derive(Debug)]
@@ -49,6 +94,11 @@ pub(super) fn to_flink(expr: Expr, schema: &DFSchema, zone: Tz) -> Result<Transf
             let name = if b.op == Operator::Divide { "$divide" } else { "$modulo" };
             let args = vec![b.left.as_ref().clone(), b.right.as_ref().clone()];
             return Ok(Transformed::yes(call(function(name, zone)?, args)));
+        }
+        // Negation wraps as all arithmetic on integers does; Arrow's refuses the smallest number.
+        Expr::Negative(e) if e.get_type(schema)?.is_integer() => {
+            let zero = Expr::Literal(ScalarValue::new_zero(&e.get_type(schema)?)?, None);
+            return Ok(Transformed::yes(plain(Operator::Minus, zero, e.as_ref().clone())));
         }
         _ => return Ok(Transformed::no(expr)),
     };

@@ -1,7 +1,7 @@
 //! Each INSERT to operators: plan, map columns to the sink, analyze, optimize, cut.
 
 use super::context::JobContext;
-use super::insert::{map_columns, sink_columns};
+use super::insert::{is_implicit, map_columns, sink_columns};
 use super::lookup_join::{LookupJoin, as_lookup_join, side_of};
 use super::settings::JobSettings;
 use super::{ast_passes, errors, names, rules};
@@ -19,7 +19,7 @@ use crate::plan::graph::{
 use crate::sql::ast::{Insert, Script, Statement};
 use crate::sql::codes;
 use crate::sql::options::Dialect;
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::{DFSchema, DFSchemaRef, ScalarValue};
 use datafusion_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, TableScan, cast, lit, try_cast};
 use datafusion_sql::planner::{ParserOptions, SqlToRel};
@@ -64,10 +64,12 @@ pub fn plan(input: &PlanInput<'_>, out: &mut Vec<Diagnostic>) -> JobGraph {
     let mut graph = JobGraph { name: input.job_name.clone(), operators: vec![] };
     for statement in &input.script.statements {
         if let Statement::Insert(insert) = statement {
-            let mut pipeline = Pipeline { input, operators: std::mem::take(&mut graph.operators), steps: vec![] };
+            let operators = std::mem::take(&mut graph.operators);
+            let mut pipeline = Pipeline { input, operators, steps: vec![], warnings: vec![] };
             if let Err(diagnostics) = pipeline.insert(insert, &context, out) {
                 out.extend(diagnostics);
             }
+            out.append(&mut pipeline.warnings);
             graph.operators = pipeline.operators;
         }
     }
@@ -81,6 +83,7 @@ struct Pipeline<'a> {
     operators: Vec<OperatorNode>,
     /// Filters and projections since the last operator.
     steps: Vec<StepPlan>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Pipeline<'_> {
@@ -152,6 +155,11 @@ impl Pipeline<'_> {
                     } else {
                         let castable = match &columns[i].1 {
                             _ if field.data_type().is_null() => Ok(()),
+                            Some(from)
+                                if sink.dialect != Dialect::DtStack && !is_implicit(from, &column.logical_type) =>
+                            {
+                                Err(format!("{from} is not stored as {} without a CAST", column.logical_type))
+                            }
                             Some(from) => crate::expr::check_cast(from, &column.logical_type),
                             None => Err(format!("{} is no SQL type", field.data_type())),
                         };
@@ -160,7 +168,18 @@ impl Pipeline<'_> {
                             refused.push(Diagnostic::error(codes::SINK_TYPE, insert.table.span, message));
                             continue;
                         }
-                        cast(e, target)
+                        let narrows = |t: &LogicalType| {
+                            matches!(t, LogicalType::TinyInt | LogicalType::SmallInt | LogicalType::Int)
+                        };
+                        match &columns[i].1 {
+                            // CAST wraps; a value that does not fit the sink's column is to be refused, as text is.
+                            Some(LogicalType::BigInt | LogicalType::Int | LogicalType::SmallInt)
+                                if narrows(&column.logical_type) =>
+                            {
+                                cast(cast(e, DataType::Utf8), target)
+                            }
+                            _ => cast(e, target),
+                        }
                     }
                 }
             };
@@ -290,6 +309,9 @@ impl Pipeline<'_> {
             .bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy)
             .map_err(|d| vec![d])?;
         opens(&binding, TableRole::Lookup).map_err(|e| vec![at_error(&e, table.name_span)])?;
+        if binding.access.has_runtime() {
+            self.warnings.extend(cache_warning(&table));
+        }
         let cx = &self.input.expr_context;
         let at = |e| errors::to_diagnostics(e, insert.span);
         let (mut stream_keys, mut side_keys) = (vec![], vec![]);
@@ -433,6 +455,16 @@ impl Pipeline<'_> {
 /// The table's own parallelism, if it says one.
 fn declared_parallelism(table: &TableDescriptor) -> Option<usize> {
     table.options.int("parallelism").map(|p| p.max(1) as usize)
+}
+
+/// Side tables are read whole: a cache that the table asks for is not what it gets.
+fn cache_warning(table: &TableDescriptor) -> Option<Diagnostic> {
+    let cache = table.options.get("lookup.cache").filter(|c| c.span.is_some())?;
+    if matches!(table.options.text("lookup.cache"), Some("ALL" | "FULL")) {
+        return None;
+    }
+    let message = format!("{} = '{}' has no effect here: the whole table is loaded", cache.key, cache.text);
+    Some(Diagnostic::warning(codes::W_IGNORED_OPTION, cache.span, message))
 }
 
 /// What would be found wrong with a table's declaration when the job starts is found now. No connection is made.

@@ -134,6 +134,35 @@ fn by_list(
     (out.len() == before).then_some(map)
 }
 
+/// Whether INSERT may cast this to the sink's type without being asked: only where no value is lost, as Flink's
+/// `LogicalTypeCasts.supportsImplicitCast`. flinkStreamSQL casts whatever can be cast.
+pub fn is_implicit(from: &LogicalType, to: &LogicalType) -> bool {
+    use LogicalType as L;
+    let digits = |t: &L| match t {
+        L::TinyInt => Some((3, 0)),
+        L::SmallInt => Some((5, 0)),
+        L::Int => Some((10, 0)),
+        L::BigInt => Some((19, 0)),
+        L::Decimal(p, s) => Some((p - s, *s)),
+        _ => None,
+    };
+    match (from, to) {
+        (f, t) if f.to_arrow() == t.to_arrow() => true,
+        (f, t) if f.is_text() && t.is_text() => true,
+        (f, L::Float | L::Double) => f.is_numeric() && !matches!((f, to), (L::Double, L::Float)),
+        (f, L::Decimal(p, s)) => digits(f).is_some_and(|(before, after)| before <= p - s && after <= *s),
+        (f, t) if f.is_numeric() && t.is_numeric() => match (digits(f), digits(t)) {
+            (Some((a, 0)), Some((b, 0))) => a <= b,
+            _ => false,
+        },
+        (L::Binary(_) | L::Varbinary(_), L::Binary(_) | L::Varbinary(_)) => true,
+        (L::Date, L::Timestamp(_) | L::TimestampLtz(_)) => true,
+        (L::Timestamp(_) | L::TimestampLtz(_), L::Timestamp(_) | L::TimestampLtz(_)) => true,
+        (L::Time(_), L::Time(_)) => true,
+        _ => false,
+    }
+}
+
 fn schemas(sink: &[SinkColumn], query: &[(String, Option<LogicalType>)]) -> String {
     let q: Vec<String> = query
         .iter()

@@ -2,7 +2,7 @@
 
 use super::filter_below_lookup::FilterBelowLookup;
 use super::lookup_join::LookupJoinRule;
-use crate::expr::{ExprContext, flink_casts};
+use crate::expr::{ExprContext, flink_branches, flink_casts};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::Transformed;
 use datafusion_common::{Result, ScalarValue};
@@ -13,8 +13,13 @@ use std::sync::Arc;
 
 /// Lookup joins first: the rule needs the ON clause as it is written, before coercion wraps its columns in casts.
 pub fn analyze(plan: LogicalPlan, options: &ConfigOptions, cx: &ExprContext) -> Result<LogicalPlan> {
-    Analyzer::with_rules(vec![Arc::new(LookupJoinRule), Arc::new(TypeCoercion::new()), flink_casts(cx)])
-        .execute_and_check(plan, options, |_, _| {})
+    Analyzer::with_rules(vec![
+        Arc::new(LookupJoinRule),
+        flink_branches(),
+        Arc::new(TypeCoercion::new()),
+        flink_casts(cx),
+    ])
+    .execute_and_check(plan, options, |_, _| {})
 }
 
 /// The casts to the sink's columns, which come after the analysis of the query.

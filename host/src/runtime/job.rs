@@ -67,6 +67,9 @@ impl JobControl {
             running
         });
     }
+    pub fn is_draining(&self) -> bool {
+        *self.0.borrow() == Phase::Draining
+    }
     pub fn cancel(&self) {
         self.0.send_replace(Phase::Cancelled);
     }

@@ -6,7 +6,7 @@
 mod layout;
 mod work;
 use layout::*;
-use std::alloc::{alloc, realloc, Layout};
+use std::alloc::{Layout, alloc, realloc};
 use std::ptr::addr_of_mut;
 
 static mut OUT: Vec<u8> = Vec::new();
