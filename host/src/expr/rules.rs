@@ -61,7 +61,7 @@ fn branch_type(all: &[DataType]) -> Option<DataType> {
         DataType::Timestamp(unit, _) => *unit as u8,
         _ => 0,
     })?;
-    let dates = all.iter().any(|t| *t == DataType::Date32);
+    let dates = all.contains(&DataType::Date32);
     (dates && all.iter().all(|t| is_timestamp(t) || *t == DataType::Date32 || t.is_null())).then(|| timestamp.clone())
 }
 
