@@ -100,7 +100,7 @@ impl SideTable {
                 "side table {}: its rows take {bytes} bytes, more than the limit of {}",
                 self.name, self.bytes_max
             ))
-            .with_hint("raise 'cache.max-bytes' of the table or join fewer of its columns"));
+            .with_hint("raise 'lookup.cache.max-bytes' ('cacheMaxBytes') of the table or join fewer of its columns"));
         }
         let rows = concat_batches(&self.schema, &loaded.batches)?;
         self.metrics.rows_in.add(rows.num_rows() as u64);
