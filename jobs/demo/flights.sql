@@ -1,5 +1,6 @@
 -- The demo: departures from New York's airports in January 2013, joined with the planes and the airlines they name,
--- through two plugins, into an SQLite file and onto the console. Run it with `./dev demo`.
+-- through two plugins, into an SQLite file and onto the console. Run it with `./dev demo`, which removes flights.db
+-- first: run by hand a second time, the job appends the month again.
 --
 -- The data is real, with real gaps:
 --   NA         What is unknown is written NA: a cancelled flight has no times and no delay. 'csv.null-literal' reads it

@@ -287,7 +287,7 @@ fn unknown_columns_types_options_and_functions_are_refused_with_their_places() {
             "job.sql:1:97: error[E0301]: unknown option json.frmat",
         ),
         ("'format'='json'", "'format'='jsn'", "error[E0309]"),
-        ("FROM src", "FROM scr", "job.sql:3:35: error[E0605]: table 'scr' is not declared"),
+        ("FROM src", "FROM scr", "job.sql:3:35: error[E0405]: unknown table scr"),
     ] {
         s.write("job.sql", FILE_JOB.replacen(from, to, 1));
         let run = s.wasmill(&["run", "job.sql"]).expect_code(2);

@@ -23,13 +23,13 @@ pub fn explain(args: &JobArgs) -> Result<ExitCode> {
 }
 
 fn finish(job: &CompiledJob) -> ExitCode {
-    print_diagnostics(job);
+    print_diagnostics(job, true);
     ExitCode::from(if job.has_errors() { 2 } else { 0 })
 }
 
 /// On stderr, in the order of the text; the counts last.
-pub(super) fn print_diagnostics(job: &CompiledJob) {
-    for d in &job.diagnostics {
+pub(super) fn print_diagnostics(job: &CompiledJob, warnings: bool) {
+    for d in job.diagnostics.iter().filter(|d| warnings || d.is_error()) {
         eprint!("{}", job.file.render(d));
     }
     let count = |s: Severity| job.diagnostics.iter().filter(|d: &&Diagnostic| d.severity == s).count();

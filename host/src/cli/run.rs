@@ -22,7 +22,7 @@ const CANCEL_MAX: Duration = Duration::from_millis(500);
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut job = compile(&args.job.request(args.dead_letters.clone())?)?;
     if job.has_errors() || !args.quiet {
-        print_diagnostics(&job);
+        print_diagnostics(&job, !args.quiet);
     }
     if job.has_errors() {
         return Ok(ExitCode::from(2));

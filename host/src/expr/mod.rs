@@ -31,7 +31,8 @@ pub use user_function::user_function;
 
 use arrow::datatypes::DataType;
 use chrono_tz::Tz;
-use datafusion_common::ScalarValue;
+use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::{Column, ScalarValue};
 use datafusion_expr::Expr;
 
 /// What expressions need to know about the job.
@@ -55,7 +56,23 @@ impl Default for ExprContext {
 
 /// The expression as EXPLAIN shows it.
 pub fn show(expr: &Expr) -> String {
-    expr.human_display().to_string()
+    let quoted = expr.clone().transform(|e| {
+        Ok(match &e {
+            Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
+                Transformed::yes(Expr::Column(Column::new_unqualified(format!("'{}'", text.replace('\'', "''")))))
+            }
+            // The type of a cast travels as text.
+            Expr::ScalarFunction(f) if f.func.name() == "$cast" || f.func.name() == "$try_cast" => {
+                let mut f = f.clone();
+                if let Some(Expr::Column(to)) = f.args.get_mut(1) {
+                    to.name = to.name.trim_matches('\'').to_string();
+                }
+                Transformed::yes(Expr::ScalarFunction(f))
+            }
+            _ => Transformed::no(e),
+        })
+    });
+    quoted.map_or_else(|_| expr.human_display().to_string(), |q| q.data.human_display().to_string())
 }
 
 /// The value and the type of a cast, explicit or added for a comparison; None for anything else.

@@ -91,7 +91,9 @@ impl Pipeline<'_> {
         let Some(sink) = self.input.catalog.tables.get(&insert.table.value) else {
             return Err(vec![self.unknown_sink(insert)]);
         };
-        let at = |e| errors::to_diagnostics(e, insert.span);
+        let catalog = self.input.catalog;
+        let declared: Vec<&str> = catalog.tables.keys().chain(catalog.views.keys()).map(String::as_str).collect();
+        let at = |e| errors::in_query(e, &insert.query, &declared, insert.span);
         let mut query = insert.query.clone();
         ast_passes::apply(&mut query);
         names::name_columns(&mut query);

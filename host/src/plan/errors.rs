@@ -2,7 +2,70 @@
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sql::codes;
+use crate::sql::suggest::did_you_mean;
 use datafusion_common::{Column, DataFusionError, SchemaError};
+use sqlparser::ast::{self as sp, Spanned};
+use std::ops::ControlFlow;
+
+/// What the planner refused, at the place in the query that it speaks of: DataFusion knows places in the select list
+/// only, so names are looked up in the query's text.
+pub fn in_query(error: DataFusionError, query: &sp::Query, tables: &[&str], statement: Span) -> Vec<Diagnostic> {
+    if let DataFusionError::SchemaError(e, _) = error.find_root()
+        && let SchemaError::FieldNotFound { field, .. } | SchemaError::AmbiguousReference { field } = &**e
+        && error.diagnostic().and_then(|d| d.span).is_none()
+        && let Some(place) = place_of_column(query, field)
+    {
+        return to_diagnostics(error, place);
+    }
+    if let Some(unknown) = unknown_table(query, &error.to_string()) {
+        let d = Diagnostic::error(
+            codes::UNKNOWN_TABLE,
+            unknown.1.unwrap_or(statement),
+            format!("unknown table {}", unknown.0),
+        );
+        return vec![match did_you_mean(&unknown.0, tables.iter().copied()) {
+            Some(hint) => d.hint(hint),
+            None => d.hint(format!("declared are {}", tables.join(", "))),
+        }];
+    }
+    to_diagnostics(error, statement)
+}
+
+fn place_of_column(query: &sp::Query, field: &Column) -> Option<Span> {
+    let mut place = None;
+    let _ = sp::visit_expressions(query, |e| {
+        let parts: &[sp::Ident] = match e {
+            sp::Expr::Identifier(i) => std::slice::from_ref(i),
+            sp::Expr::CompoundIdentifier(parts) => parts,
+            _ => &[],
+        };
+        let named = parts.last().is_some_and(|i| i.value == field.name);
+        let table = parts.len().checked_sub(2).map(|t| parts[t].value.as_str());
+        let wanted = field.relation.as_ref().map(|r| r.table());
+        let span = e.span();
+        if named && (wanted.is_none() || table == wanted) && span.start.line > 0 {
+            place = Some(span.into());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    place
+}
+
+/// The table that `table 'x' is not declared` means, and its place.
+fn unknown_table(query: &sp::Query, message: &str) -> Option<(String, Option<Span>)> {
+    let name = message.split_once("table '")?.1.split_once("' is not declared")?.0.to_string();
+    let mut place = None;
+    let _ = sp::visit_relations(query, |r| {
+        let span = r.span();
+        if r.0.last().and_then(|p| p.as_ident()).is_some_and(|i| i.value == name) && span.start.line > 0 {
+            place = Some(span.into());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    Some((name, place))
+}
 
 /// What the planner refused. `fallback` is the statement, for errors that have no place of their own.
 pub fn to_diagnostics(error: DataFusionError, fallback: Span) -> Vec<Diagnostic> {
@@ -76,8 +139,13 @@ fn show(c: &Column) -> String {
 
 fn nearest(field: &Column, valid: &[Column]) -> Option<String> {
     let wanted = field.name.to_lowercase();
-    valid
-        .iter()
+    // A column of the table that is named comes before namesakes elsewhere.
+    let same_table = |c: &Column| field.relation.is_some() && c.relation == field.relation;
+    let pool: Vec<&Column> = match valid.iter().any(same_table) {
+        true => valid.iter().filter(|c| same_table(c)).collect(),
+        false => valid.iter().collect(),
+    };
+    pool.into_iter()
         .map(|c| (strsim::damerau_levenshtein(&wanted, &c.name.to_lowercase()), c))
         .filter(|(d, _)| *d <= 1 + wanted.chars().count() / 4)
         .min_by_key(|(d, _)| *d)

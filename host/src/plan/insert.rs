@@ -9,6 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::sql::ast::Insert;
 use crate::sql::codes;
 use crate::sql::options::Dialect;
+use crate::sql::suggest::did_you_mean;
 
 /// A column that the sink stores.
 pub struct SinkColumn {
@@ -46,15 +47,23 @@ pub fn map_columns(
         if let Some(map) = by_name(&sink, query) {
             return Some(map);
         }
+        // With some names right and some wrong, a position would swap values without a word.
+        let none_named = !sink.iter().any(|c| query.iter().any(|(n, _)| n.eq_ignore_ascii_case(&c.name)));
+        if !none_named {
+            let missing = sink.iter().filter(|c| !query.iter().any(|(n, _)| n.eq_ignore_ascii_case(&c.name)));
+            let missing: Vec<&str> = missing.map(|c| c.name.as_str()).collect();
+            let near = missing.first().and_then(|m| did_you_mean(m, query.iter().map(|(n, _)| n.as_str())));
+            let message = format!("the query has no column {} of {}", missing.join(", "), table.name);
+            let hint = format!("{}{}", near.map(|n| format!("{n} ")).unwrap_or_default(), schemas(&sink, query));
+            out.push(Diagnostic::error(codes::INSERT_COLUMNS, insert.table.span, message).hint(hint));
+            return None;
+        }
         if sink.len() == query.len() {
             out.push(
                 Diagnostic::warning(
                     codes::INSERT_BY_POSITION,
                     insert.table.span,
-                    format!(
-                        "not every column of {} is a column of the query: columns are mapped by position",
-                        table.name
-                    ),
+                    format!("no column of {} is a column of the query: columns are mapped by position", table.name),
                 )
                 .hint(schemas(&sink, query)),
             );
