@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-wasmill, root = sys.argv[1:3]
+wasmill, root = (os.path.abspath(p) for p in sys.argv[1:3])
 runs = int(sys.argv[3]) if len(sys.argv) > 3 else 21
 work = tempfile.mkdtemp(prefix="wasmill-startup-")
 env = dict(os.environ, WASMILL_CACHE=os.path.join(work, "cache"))
