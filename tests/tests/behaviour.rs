@@ -8,6 +8,7 @@ mod failures;
 mod files;
 mod memory;
 mod parallel;
+mod plugins;
 mod side_tables;
 mod signals;
 mod sqlite;

@@ -6,7 +6,6 @@ use super::lookup_join::{LookupJoin, as_lookup_join, side_of};
 use super::settings::JobSettings;
 use super::{ast_passes, errors, names, rules};
 use crate::catalog::{Catalog, TableColumnKind, TableDescriptor};
-use crate::connectors::api::Boundedness;
 use crate::data::{Column, FailurePolicy, LogicalType, TableSchema};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
@@ -572,12 +571,4 @@ fn describe_step(step: &StepPlan) -> String {
             format!("select: [{}]", items.collect::<Vec<_>>().join(", "))
         }
     }
-}
-
-/// True if every source of the job ends by itself.
-pub fn is_bounded(graph: &JobGraph) -> bool {
-    graph.operators.iter().all(|o| match &o.kind {
-        OperatorKind::Source(b) => b.access.source(&b.context).is_ok_and(|s| s.boundedness() == Boundedness::Bounded),
-        _ => true,
-    })
 }

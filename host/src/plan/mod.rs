@@ -15,5 +15,5 @@ mod relations;
 mod rules;
 pub mod settings;
 
-pub use build::{PlanInput, TableBinder, TableRole, is_bounded, plan};
+pub use build::{PlanInput, TableBinder, TableRole, plan};
 pub use explain::explain;
