@@ -105,6 +105,30 @@ fn arguments_that_the_function_does_not_take_are_refused_at_submit() {
     run(&s, &[]).expect_code(2).expect_stderr("job.sql:4:").expect_stderr("argument");
 }
 
+#[test]
+fn a_guest_written_from_the_abis_page_alone_runs() {
+    let s = Sandbox::new();
+    let built = std::process::Command::new("clang-19")
+        .args(["--target=wasm32-unknown-unknown", "-O2", "-nostdlib", "-ffreestanding", "-mbulk-memory"])
+        .args(["-Wl,--no-entry", "-Wl,--strip-all", "-o"])
+        .arg(s.path("initials.wasm"))
+        .arg(root().join("plugins/c-from-abi/initials.c"))
+        .output()
+        .expect("clang-19 runs");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    s.write("in.jsonl", "{\"s\":\"new york\"}\n{\"s\":null}\n{\"s\":\"\"}\n{\"s\":\"a b c\"}\n");
+    s.write(
+        "job.sql",
+        "CREATE FUNCTION initials AS 'initials' LANGUAGE WASM USING 'initials.wasm';
+         CREATE TABLE src(s STRING) WITH ('connector'='filesystem','path'='in.jsonl','format'='json');
+         CREATE TABLE sink(i STRING) WITH ('connector'='print');
+         INSERT INTO sink SELECT initials(s) FROM src;",
+    );
+    let done = run(&s, &["--dead-letters", "dead.jsonl"]).expect_code(0);
+    assert_eq!(done.stdout, "{\"i\":\"NY\"}\n{\"i\":null}\n{\"i\":\"ABC\"}\n");
+    assert_eq!(s.json_lines("dead.jsonl")[0]["message"], "nothing to abbreviate");
+}
+
 /// A module of plugins/hostile, put together as its guest.wat says.
 fn hostile(name: &str) -> Vec<u8> {
     let read = |file: &str| std::fs::read_to_string(root().join("plugins/hostile").join(file)).expect(file);
