@@ -95,14 +95,14 @@ impl RunningJob {
 
     /// Waits for the end of all tasks, then commits the sinks. The first failure cancels the rest and is returned.
     pub async fn wait(mut self) -> Result<Arc<JobMetrics>> {
+        // A task that lost its neighbour is a consequence (of a failure, or of being cancelled), not the cause.
+        let consequence = |e: &Error| e.message == DISCONNECTED;
         let mut failure: Option<Error> = None;
         for _ in 0..self.tasks {
             let Some((_, result)) = self.results.recv().await else { break };
             if let Err(e) = result {
                 self.phase.send_replace(Phase::Cancelled);
-                // A task that lost its neighbour is a consequence, not the cause.
-                let consequence = |e: &Error| e.message == DISCONNECTED;
-                if failure.as_ref().is_none_or(|f| consequence(f) && !consequence(&e)) {
+                if failure.is_none() && !consequence(&e) {
                     failure = Some(e);
                 }
             }
