@@ -329,13 +329,15 @@ impl Operator for LookupJoinOperator {
     async fn process(&mut self, batch: Batch, out: &mut dyn Collector) -> Result<()> {
         self.metrics.rows_in.add(batch.num_rows() as u64);
         let side = self.spec.side.current().await?;
-        let (_, errors) = project(&mut self.keys, &batch.columns)?;
+        let (mut keys, errors) = project(&mut self.keys, &batch.columns)?;
         let dropped = self.failures.refuse_all(&self.stage, &errors, &batch.origin, &self.metrics)?;
         let batch = without_rows(&batch, &dropped)?;
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        let (keys, _) = project(&mut self.keys, &batch.columns)?;
+        if !dropped.is_empty() {
+            keys = project(&mut self.keys, &batch.columns)?.0;
+        }
         let encoded = encode(&converter(&keys)?, &keys)?;
         let mut g = Gathered::default();
         for (row, key) in encoded.iter().enumerate() {
