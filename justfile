@@ -62,3 +62,7 @@ c-guest:
 # Timings, each as a ratio to a baseline of the same run
 bench: build plugins
     scripts/bench.sh
+
+# Servers to try things against: `./dev services up`, `down`, `status`, `env`
+services command="status":
+    @scripts/services.sh {{command}}

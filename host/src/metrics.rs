@@ -20,6 +20,19 @@ impl Counter {
     }
 }
 
+/// A figure that goes up and down; None until it was set.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicU64);
+
+impl Gauge {
+    pub fn set(&self, n: u64) {
+        self.0.store(n.saturating_add(1), Relaxed);
+    }
+    pub fn get(&self) -> Option<u64> {
+        self.0.load(Relaxed).checked_sub(1)
+    }
+}
+
 /// Where an operator stands, which decides what its figures mean in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperatorRole {
@@ -47,6 +60,14 @@ pub struct OperatorMetrics {
     pub skipped: Counter,
     /// Values that a failure turned into NULL.
     pub nulled: Counter,
+    /// Bytes of records read or written, as the outside counts them.
+    pub bytes: Counter,
+    /// Attempts beyond the first one, at whatever the outside refused for a while.
+    pub retries: Counter,
+    pub flushes: Counter,
+    pub flush_micros: Counter,
+    /// Records that wait outside, if the source knows (Kafka: high watermark less position).
+    pub lag: Gauge,
 }
 
 impl OperatorMetrics {
@@ -62,6 +83,11 @@ impl OperatorMetrics {
             dead: Counter::default(),
             skipped: Counter::default(),
             nulled: Counter::default(),
+            bytes: Counter::default(),
+            retries: Counter::default(),
+            flushes: Counter::default(),
+            flush_micros: Counter::default(),
+            lag: Gauge::default(),
         })
     }
 
@@ -84,10 +110,19 @@ impl OperatorMetrics {
             (&self.dead, "dead"),
             (&self.skipped, "skipped"),
             (&self.nulled, "values nulled"),
+            (&self.bytes, "bytes"),
+            (&self.retries, "retries"),
         ] {
             if counter.get() > 0 {
                 s += &format!(", {} {word}", counter.get());
             }
+        }
+        if self.flushes.get() > 0 {
+            let average = self.flush_micros.get() as f64 / self.flushes.get() as f64 / 1000.0;
+            s += &format!(", {} flushes of {average:.1} ms", self.flushes.get());
+        }
+        if let Some(lag) = self.lag.get() {
+            s += &format!(", {lag} behind");
         }
         s
     }

@@ -209,12 +209,7 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
                 for c in &t.columns {
                     match &c.kind {
                         ColumnKind::Computed(e) => unsupported::check_expr(e, c.name.span, &known, &names, out),
-                        ColumnKind::Metadata { .. } => out.push(Diagnostic::error(
-                            codes::UNSUPPORTED_CLAUSE,
-                            c.name.span,
-                            format!("not supported yet: METADATA column {}", c.name.value),
-                        )),
-                        ColumnKind::Physical { .. } => {}
+                        ColumnKind::Metadata { .. } | ColumnKind::Physical { .. } => {}
                     }
                 }
             }

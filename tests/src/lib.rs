@@ -1,5 +1,7 @@
 //! Helpers of the tests that drive the `wasmill` binary.
 
+pub mod services;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sql", &["diagnostic", "data"]),
     ("expr", &["data", "error", "diagnostic", "sql"]),
     ("formats", &["data", "error", "sql"]),
-    ("connectors", &["data", "error", "formats", "sql"]),
+    ("connectors", &["data", "error", "formats", "metrics", "sql"]),
     ("wasm", &["data", "error", "formats", "connectors", "expr", "sql"]),
     ("catalog", &["connectors", "formats", "sql", "data", "diagnostic", "error"]),
     ("operators", &["connectors", "formats", "data", "error", "expr", "wasm", "metrics"]),

@@ -1,11 +1,11 @@
 //! Statements to tables, views and functions. No connection is made.
 
-use super::columns::{primary_key, table_columns, watermark};
+use super::columns::{metadata, primary_key, table_columns, watermark};
 use super::common::COMMON;
-use super::format::table_format;
+use super::format::{key_format, table_format};
 use super::{Catalog, TableDescriptor};
 use crate::connectors::CONNECTORS;
-use crate::connectors::api::{ConnectorFactory, OptionProblem, TableUse};
+use crate::connectors::api::{ConnectorFactory, KeyLayout, OptionProblem, TableUse};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sql::ast::{CreateFunction, CreateTable, CreateView, Insert, Name, Script, Statement, WithOptions};
 use crate::sql::codes;
@@ -108,7 +108,7 @@ impl Builder<'_> {
         watermark(table, dialect, &columns, self.out);
         let named = named?;
         let connector = self.connector(&named)?;
-        let (options, format) = self.options(table, &named, connector, is_sink);
+        metadata(&mut columns, connector, dialect, is_sink, self.out);
         let table_use = TableUse {
             dialect,
             connector_name: named.value.to_string(),
@@ -116,6 +116,14 @@ impl Builder<'_> {
             is_sink,
             has_primary_key: !key.is_empty(),
         };
+        let (options, format, key_format) = self.options(table, &named, connector, &table_use, &key);
+        if let Some((layout, _)) = &key_format {
+            let lacking = layout.columns.iter().find(|k| !columns.iter().any(|c| c.name == **k));
+            if let Some(name) = lacking {
+                let span = options.get("key.fields").and_then(|e| e.span).unwrap_or(table.options.span);
+                self.error(codes::OPTION_CONFLICT, span, format!("key column {name} is not a column of the table"));
+            }
+        }
         for problem in connector.check_options(&table_use, &options).into_iter().chain(check_common(dialect, &options))
         {
             self.out.push(problem_diagnostic(&problem, &options, table.options.span));
@@ -131,6 +139,7 @@ impl Builder<'_> {
             watermark: table.watermark.clone(),
             options,
             format,
+            key: key_format,
             span: table.span,
             with_span: table.options.span,
         })
@@ -141,19 +150,24 @@ impl Builder<'_> {
         table: &CreateTable,
         named: &ConnectorKey<'_>,
         connector: &'static dyn ConnectorFactory,
-        is_sink: bool,
-    ) -> (ResolvedOptions, Option<super::TableFormat>) {
+        table_use: &TableUse,
+        primary_key: &[String],
+    ) -> (ResolvedOptions, Option<super::TableFormat>, Option<(KeyLayout, super::TableFormat)>) {
         let mut late = Vec::new();
         let mut resolver = Resolver::new(named.dialect, &table.options, &table.name.value, self.out);
         resolver.take_key(named.key);
         let options = resolver.take(&[connector.options(), COMMON], &[""]);
-        let format = table_format(&mut resolver, connector, named.dialect, is_sink, &options, &mut late);
+        let format = table_format(&mut resolver, connector, named.dialect, table_use.is_sink, &options, &mut late);
+        let key = connector.key_layout(table_use, &options, primary_key).and_then(|layout| {
+            let format = key_format(&mut resolver, named.dialect, &layout, &options, &mut late)?;
+            Some((layout, format))
+        });
         // The options of an unknown format are unknown for that reason alone.
         if late.is_empty() {
             resolver.finish();
         }
         self.out.append(&mut late);
-        (options, format)
+        (options, format, key)
     }
 
     fn connector(&mut self, named: &ConnectorKey<'_>) -> Option<&'static dyn ConnectorFactory> {

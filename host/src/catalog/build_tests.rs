@@ -156,7 +156,7 @@ fn column_types(catalog: &Catalog, table: &str) -> Vec<String> {
             format!("{} {logical_type}{} {path:?}", c.name, if *nullable { "" } else { " NOT NULL" })
         }
         TableColumnKind::Computed(e) => format!("{} AS {e}", c.name),
-        TableColumnKind::Metadata { logical_type, key, is_virtual } => {
+        TableColumnKind::Metadata { logical_type, key, is_virtual, .. } => {
             format!("{} {logical_type} META {key} {is_virtual}", c.name)
         }
     };

@@ -1,6 +1,7 @@
 //! Columns, PRIMARY KEY and watermark of a declared table.
 
 use super::{TableColumn, TableColumnKind};
+use crate::connectors::api::ConnectorFactory;
 use crate::data::{LogicalType, PathStep};
 use crate::diagnostic::Diagnostic;
 use crate::sql::ast::{ColumnKind, ColumnSpec, CreateTable, WatermarkSpec};
@@ -38,11 +39,43 @@ fn column(spec: &ColumnSpec) -> TableColumn {
         ColumnKind::Computed(expr) => TableColumnKind::Computed(expr.clone()),
         ColumnKind::Metadata { data_type, key, is_virtual } => TableColumnKind::Metadata {
             logical_type: data_type.clone(),
+            // Until the connector is known.
+            held_type: data_type.clone(),
             key: key.clone().unwrap_or_else(|| name.clone()),
             is_virtual: *is_virtual,
         },
     };
     TableColumn { name, span: spec.name.span, kind }
+}
+
+/// Metadata columns get the connector's types; one that it does not have is an error.
+pub(super) fn metadata(
+    columns: &mut [TableColumn],
+    connector: &dyn ConnectorFactory,
+    dialect: Dialect,
+    is_sink: bool,
+    out: &mut Vec<Diagnostic>,
+) {
+    let known = connector.metadata(dialect);
+    for c in columns {
+        let TableColumnKind::Metadata { held_type, key, is_virtual, .. } = &mut c.kind else { continue };
+        let Some(found) = known.iter().find(|m| m.key == *key) else {
+            let message = format!("connector {} has no metadata '{key}'", connector.identifier());
+            let d = Diagnostic::error(codes::BAD_COLUMN, c.span, message);
+            let all: Vec<&str> = known.iter().map(|m| m.key).collect();
+            let near = did_you_mean(key, all.iter().copied()).map(|h| format!("{h} ")).unwrap_or_default();
+            out.push(match all.is_empty() {
+                true => d.hint("no table of this connector has METADATA columns"),
+                false => d.hint(format!("{near}it has: {}", all.join(", "))),
+            });
+            continue;
+        };
+        if is_sink && !found.writable && !*is_virtual {
+            let message = format!("metadata '{key}' can be read only, and the table is written");
+            out.push(Diagnostic::error(codes::BAD_COLUMN, c.span, message).hint("declare the column VIRTUAL"));
+        }
+        *held_type = found.logical_type();
+    }
 }
 
 /// The key's columns as they are spelled in the column list (flinkStreamSQL compares without case).

@@ -56,7 +56,7 @@ fn column_text(column: &TableColumn) -> String {
             format!("{logical_type}{}{from}", if *nullable { "" } else { " NOT NULL" })
         }
         TableColumnKind::Computed(expr) => format!("AS {expr}"),
-        TableColumnKind::Metadata { logical_type, key, is_virtual } => {
+        TableColumnKind::Metadata { logical_type, key, is_virtual, .. } => {
             format!("{logical_type} METADATA FROM '{key}'{}", if *is_virtual { " VIRTUAL" } else { "" })
         }
     }

@@ -1,7 +1,7 @@
 //! The format of a table.
 
 use super::TableFormat;
-use crate::connectors::api::ConnectorFactory;
+use crate::connectors::api::{ConnectorFactory, KeyLayout};
 use crate::diagnostic::Diagnostic;
 use crate::formats::options::{FormatOptions, find, names};
 use crate::sql::codes;
@@ -38,6 +38,30 @@ pub(super) fn table_format(
         return None;
     }
     Some(TableFormat { identifier: format.identifier.to_string(), span, options: resolved })
+}
+
+/// The format of record keys, with its options (`key.json.*`).
+pub(super) fn key_format(
+    resolver: &mut Resolver<'_>,
+    dialect: Dialect,
+    layout: &KeyLayout,
+    options: &ResolvedOptions,
+    late: &mut Vec<Diagnostic>,
+) -> Option<TableFormat> {
+    let span = options.get("key.format").and_then(|e| e.span);
+    let Some(format) = find(dialect, layout.format.trim()).filter(|f| f.supported && !f.own_prefix) else {
+        let all: Vec<&str> = names(dialect).collect();
+        let d = Diagnostic::error(codes::UNKNOWN_FORMAT, span, format!("{} is no format of keys", layout.format));
+        late.push(d.hint(format!("formats are {}", all.join(", "))));
+        return None;
+    };
+    let prefix = format!("key.{}.", format.identifier);
+    let options = match dialect {
+        Dialect::Flink => resolver.take(&[format.options], &[&prefix]),
+        // These dialects have no options of the key's format; its defaults hold.
+        Dialect::DtStack | Dialect::Legacy => resolver.take(&[format.options], &["key.format-options."]),
+    };
+    Some(TableFormat { identifier: format.identifier.to_string(), span, options })
 }
 
 fn format_options(

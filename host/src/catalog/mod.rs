@@ -9,8 +9,8 @@ mod format;
 pub use build::{build, build_with};
 pub use describe::describe;
 
-use crate::connectors::api::ConnectorFactory;
-use crate::data::{LogicalType, PathStep};
+use crate::connectors::api::{ConnectorFactory, KeyLayout};
+use crate::data::{Column, LogicalType, PathStep};
 use crate::diagnostic::Span;
 use crate::sql::ast::{CreateFunction, CreateView, WatermarkSpec};
 use crate::sql::options::{Dialect, ResolvedOptions};
@@ -32,9 +32,41 @@ pub struct TableDescriptor {
     pub options: ResolvedOptions,
     /// None for connectors without records. `wasm` means a plugin formatter or decoder.
     pub format: Option<TableFormat>,
+    /// The format of record keys, and which columns they hold.
+    pub key: Option<(KeyLayout, TableFormat)>,
     pub span: Span,
     /// The WITH clause, for messages about missing options.
     pub with_span: Span,
+}
+
+impl TableDescriptor {
+    /// The columns that the connector can fill, in declared order. Those of metadata have the connector's type.
+    pub fn readable_columns(&self) -> Vec<Column> {
+        self.columns.iter().filter_map(|c| self.stored(c)).collect()
+    }
+
+    /// The columns that the connector can store: all readable ones but VIRTUAL metadata.
+    pub fn writable_columns(&self) -> Vec<Column> {
+        let is_virtual = |c: &TableColumn| matches!(c.kind, TableColumnKind::Metadata { is_virtual: true, .. });
+        self.columns.iter().filter(|c| !is_virtual(c)).filter_map(|c| self.stored(c)).collect()
+    }
+
+    fn stored(&self, column: &TableColumn) -> Option<Column> {
+        match &column.kind {
+            TableColumnKind::Physical { logical_type, nullable, path } => Some(Column {
+                name: column.name.clone(),
+                logical_type: logical_type.clone(),
+                nullable: *nullable,
+                path: path.clone(),
+                metadata: None,
+            }),
+            TableColumnKind::Metadata { held_type, key, .. } => {
+                let plain = Column::new(&column.name, held_type.clone(), true);
+                Some(Column { metadata: Some(key.clone()), ..plain })
+            }
+            TableColumnKind::Computed(_) => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -63,6 +95,8 @@ pub enum TableColumnKind {
     Computed(Box<sqlparser::ast::Expr>),
     Metadata {
         logical_type: LogicalType,
+        /// The connector's type of it; values are cast.
+        held_type: LogicalType,
         key: String,
         is_virtual: bool,
     },

@@ -1,14 +1,17 @@
 //! `wasmill check` and `wasmill explain`.
 
-use super::{JobArgs, print};
+use super::{CheckArgs, JobArgs, print};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::session::{CompiledJob, compile};
 use std::process::ExitCode;
 
 /// Tables with dialect, role, columns and options; then all messages in the order of the text.
-pub fn check(args: &JobArgs) -> Result<ExitCode> {
-    let job = compile(&args.request(None)?)?;
+pub fn check(args: &CheckArgs) -> Result<ExitCode> {
+    let mut job = compile(&args.job.request(None)?)?;
+    if args.connect {
+        super::connect::connect(&mut job)?;
+    }
     print(&job.describe())?;
     Ok(finish(&job))
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod check;
+mod connect;
 mod plugin;
 mod run;
 
@@ -21,8 +22,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Read a job file and say what it declares and what is wrong with it; no connection is made
-    Check(JobArgs),
+    /// Read a job file and say what it declares and what is wrong with it; no connection is made without --connect
+    Check(CheckArgs),
     /// Show the operator graph of a job file
     Explain(JobArgs),
     /// Run a job file to its end (or until SIGINT/SIGTERM, which drains and flushes)
@@ -49,6 +50,15 @@ pub struct JobArgs {
     /// Where class names of functions are mapped to plugins [default: plugins.toml beside the job file]
     #[arg(long, value_name = "FILE")]
     pub plugins: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub job: JobArgs,
+    /// Also ask the servers whether the tables are there and fit their declarations; nothing is changed there
+    #[arg(long)]
+    pub connect: bool,
 }
 
 #[derive(Args)]

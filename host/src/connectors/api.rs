@@ -1,13 +1,15 @@
 //! What a connector implements. The engine knows connectors only through these traits.
 
-use crate::data::{Batch, RecordChunk, RowError, RowOrigin, TableSchema};
+use crate::data::{Batch, ChangelogMode, Epoch, LogicalType, RecordChunk, RowError, RowOrigin, TableSchema};
 use crate::error::{Error, Result};
 use crate::formats::{Decoder, Encoder, Framing};
+use crate::metrics::OperatorMetrics;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
 use arrow::array::RecordBatch;
 use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a table of a connector can be used as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,17 +51,6 @@ impl OptionProblem {
     }
 }
 
-/// What a sink accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangelogMode {
-    /// Inserts only.
-    Append,
-    /// Inserts, updates after and deletes, told apart by a key.
-    Upsert,
-    /// All four kinds.
-    All,
-}
-
 /// A table as a connector sees it: resolved options, the columns in use, helpers for its format.
 #[derive(Clone)]
 pub struct TableContext {
@@ -76,13 +67,23 @@ pub struct TableContext {
     pub time_zone: chrono_tz::Tz,
     /// Records longer than this are refused one by one.
     pub max_record_bytes: usize,
+    /// Bound to the columns `value_columns` of `schema`, in that order.
     pub format: Option<Arc<dyn FormatBinding>>,
+    /// Indexes in `schema` of what the format reads or writes; the others are key columns or metadata.
+    pub value_columns: Vec<usize>,
+    /// The format of a record's key, bound to `key_columns` (their names less `key.fields-prefix`).
+    pub key_format: Option<Arc<dyn FormatBinding>>,
+    pub key_columns: Vec<usize>,
 }
 
 /// A table's format with everything bound but the task.
 pub trait FormatBinding: Send + Sync {
     fn identifier(&self) -> &str;
     fn framing(&self) -> Framing;
+    /// The kinds of rows that its records can say.
+    fn changelog_mode(&self) -> ChangelogMode {
+        ChangelogMode::Append
+    }
     fn decoder(&self) -> Result<Box<dyn Decoder>>;
     fn encoder(&self) -> Result<Box<dyn Encoder>>;
 }
@@ -91,6 +92,53 @@ impl TableContext {
     pub fn format(&self) -> Result<&Arc<dyn FormatBinding>> {
         self.format.as_ref().ok_or_else(|| Error::internal(format!("table {}: no format bound", self.table)))
     }
+    /// Metadata columns: (index in `schema`, the connector's key of what it holds).
+    pub fn metadata_columns(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.schema.columns.iter().enumerate().filter_map(|(i, c)| Some((i, c.metadata.as_deref()?)))
+    }
+}
+
+/// What a METADATA column of a connector can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetadataKey {
+    pub key: &'static str,
+    pub data_type: MetadataType,
+    pub writable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetadataType {
+    Text,
+    Int,
+    BigInt,
+    /// `TIMESTAMP_LTZ(3)`
+    Instant,
+    /// `MAP<STRING, BYTES>`
+    Headers,
+}
+
+impl MetadataKey {
+    pub fn logical_type(&self) -> LogicalType {
+        match self.data_type {
+            MetadataType::Text => LogicalType::STRING,
+            MetadataType::Int => LogicalType::Int,
+            MetadataType::BigInt => LogicalType::BigInt,
+            MetadataType::Instant => LogicalType::TimestampLtz(3),
+            MetadataType::Headers => LogicalType::Map(Box::new(LogicalType::STRING), Box::new(LogicalType::BYTES)),
+        }
+    }
+}
+
+/// Which columns the key of a record holds, for connectors whose records have keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyLayout {
+    /// Identifier of the key's format; its options are spelled `key.<format>.<option>`.
+    pub format: String,
+    pub columns: Vec<String>,
+    /// What the columns' names begin with beyond the names in the key.
+    pub prefix: String,
+    /// The value holds these columns, too.
+    pub in_value: bool,
 }
 
 /// One connector: a folder under `connectors/` and one line in [`super::CONNECTORS`].
@@ -114,6 +162,14 @@ pub trait ConnectorFactory: Send + Sync {
     /// Rules over several options (one of two, all or none), and options that change nothing in this use.
     fn check_options(&self, _table: &TableUse, _options: &ResolvedOptions) -> Vec<OptionProblem> {
         Vec::new()
+    }
+    /// The layout of record keys; None: the table says nothing of keys.
+    fn key_layout(&self, _table: &TableUse, _options: &ResolvedOptions, _primary_key: &[String]) -> Option<KeyLayout> {
+        None
+    }
+    /// What metadata columns can hold.
+    fn metadata(&self, _dialect: Dialect) -> &'static [MetadataKey] {
+        &[]
     }
     /// False while only the option table exists: `check` accepts such tables, `run` needs a stand-in.
     fn has_runtime(&self) -> bool {
@@ -149,14 +205,56 @@ pub enum Boundedness {
     Unbounded,
 }
 
+/// How the splits of a source come to its subtasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitAssignment {
+    /// A subtask takes the next one when it has read what it had: pieces of a bounded source.
+    OnDemand,
+    /// Each split belongs to one subtask from the start, and is read with its other splits: partitions.
+    /// Readers keep ended splits in their snapshot, so that a restore does not find them anew.
+    Spread,
+}
+
+/// Where a reader or writer runs.
+#[derive(Clone)]
+pub struct SubtaskContext {
+    pub subtask: usize,
+    /// The operator's figures, shared by its subtasks.
+    pub metrics: Arc<OperatorMetrics>,
+}
+
 /// A table that is read. Shared by its subtasks.
 #[async_trait]
 pub trait Source: Send + Sync {
     fn boundedness(&self) -> Boundedness;
-    /// Lists the splits at start. Subtasks then draw from the list.
+    fn changelog_mode(&self) -> ChangelogMode {
+        ChangelogMode::Append
+    }
+    fn assignment(&self) -> SplitAssignment {
+        SplitAssignment::OnDemand
+    }
+    /// Asks the outside whether the table is there and fits its declaration. Before `enumerate`.
+    async fn probe(&self) -> Result<()> {
+        Ok(())
+    }
+    /// Lists the splits at start, with the positions that the start mode means now. Subtasks then draw from the list.
     async fn enumerate(&self, parallelism: usize) -> Result<Vec<SourceSplit>>;
+    /// The splits to go on with, from those that a checkpoint holds.
+    async fn restore(&self, splits: Vec<SourceSplit>, _parallelism: usize) -> Result<Vec<SourceSplit>> {
+        Ok(splits)
+    }
+    /// How often to call `discover`; None: never.
+    fn discovery_interval(&self) -> Option<Duration> {
+        None
+    }
+    /// Splits that have come to be since `enumerate`: all whose ids are not in `known`.
+    async fn discover(&self, _known: &[Arc<str>]) -> Result<Vec<SourceSplit>> {
+        Ok(vec![])
+    }
+    /// What turns records into rows; None for sources that have rows.
+    fn decoder(&self) -> Result<Option<Box<dyn Decoder>>>;
     /// Called on the subtask's thread.
-    fn reader(&self) -> Result<Box<dyn SourceReader>>;
+    fn reader(&self, cx: &SubtaskContext) -> Result<Box<dyn SourceReader>>;
 }
 
 /// What a reader gives at a poll.
@@ -165,18 +263,24 @@ pub enum SourceOutput {
     Records(RecordChunk),
     /// Rows of the table's schema, with the records they stand for (positions; bytes may be empty).
     Rows(RecordBatch, Arc<RecordChunk>),
+    /// Nothing has come within the time given.
+    Idle,
     /// All splits that were added are read to their end.
     Exhausted,
 }
 
 /// Reads the splits given to one subtask, one after the other or interleaved. `poll` may block the thread (a task has
-/// its own) but not for longer than some 100 ms without data: control messages wait meanwhile.
+/// its own) but not for much longer than `max_wait` without data: control messages and timers wait meanwhile.
 #[async_trait(?Send)]
 pub trait SourceReader {
     fn add_split(&mut self, split: SourceSplit);
-    async fn poll(&mut self, max_rows: usize) -> Result<SourceOutput>;
+    async fn poll(&mut self, max_rows: usize, max_wait: Duration) -> Result<SourceOutput>;
     /// The unfinished splits with the positions after everything that `poll` has returned.
     fn snapshot(&self) -> Vec<SourceSplit>;
+    /// A checkpoint with these positions (from `snapshot`) is complete: nothing before them is needed again.
+    async fn checkpoint_complete(&mut self, _splits: &[SourceSplit]) -> Result<()> {
+        Ok(())
+    }
     /// (done, of) in the unit of `SourceSplit::size`, for progress.
     fn progress(&self) -> Option<(u64, u64)> {
         None
@@ -193,12 +297,22 @@ pub trait Sink: Send + Sync {
     fn max_parallelism(&self) -> Option<usize> {
         None
     }
-    /// Once before any writer: create, truncate, probe.
-    async fn prepare(&self) -> Result<()> {
+    /// Asks the outside whether the table is there and fits its declaration. Changes nothing.
+    async fn probe(&self) -> Result<()> {
+        Ok(())
+    }
+    /// Once before any writer: create, truncate. `restored`: what the writers gave for the checkpoint that the job goes
+    /// on from; None: it starts anew.
+    async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         Ok(())
     }
     /// Called on the subtask's thread.
-    fn writer(&self, subtask: usize) -> Result<Box<dyn SinkWriter>>;
+    fn writer(&self, cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>>;
+    /// The checkpoint is complete: what its snapshots hold back may become visible. Called once for each, in order;
+    /// `prepare` stands for it after a restore.
+    async fn checkpoint_complete(&self, _epoch: Epoch) -> Result<()> {
+        Ok(())
+    }
     /// Once after all writers finished well: rename part files, say.
     async fn commit(&self) -> Result<()> {
         Ok(())
@@ -216,14 +330,19 @@ pub struct FailedRow {
 pub trait SinkWriter {
     /// Takes the batch. Rows refused at once go to `errors` (row counts in the batch).
     async fn write(&mut self, batch: &Batch, errors: &mut Vec<RowError>) -> Result<()>;
-    /// Everything written so far is durable when this returns. Called at a barrier and at the end.
+    /// Everything written so far is durable when this returns. Called at the end, and when `flush_due` says so.
     async fn flush(&mut self, failed: &mut Vec<FailedRow>) -> Result<()>;
+    /// At a barrier: flushes, and gives what `Sink::prepare` needs to go on from here (None: nothing).
+    async fn snapshot(&mut self, _epoch: Epoch, failed: &mut Vec<FailedRow>) -> Result<Option<serde_json::Value>> {
+        self.flush(failed).await?;
+        Ok(None)
+    }
     /// No row with an event time at or below this (ms) follows.
     async fn watermark(&mut self, _watermark: i64) -> Result<()> {
         Ok(())
     }
-    /// When to call `flush` without a barrier; None: never.
-    fn flush_interval(&self) -> Option<std::time::Duration> {
+    /// When to call `flush` without a barrier, because of what waits now; None: never.
+    fn flush_due(&self) -> Option<std::time::Instant> {
         None
     }
     /// After the last flush.
@@ -232,15 +351,91 @@ pub trait SinkWriter {
     }
 }
 
-/// A side (dimension) table.
+/// How a side table's rows are kept.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LookupCache {
+    /// The whole table is loaded, and anew after `reload`.
+    All { reload: Option<Duration> },
+    /// Keys are asked for as they come, and their answers kept.
+    Lru(LruSpec),
+    /// Keys are asked for as they come.
+    None,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct LruSpec {
+    /// Keys, each with all its rows.
+    pub max_keys: usize,
+    pub expire_after_write: Option<Duration>,
+    pub expire_after_access: Option<Duration>,
+    /// That a key has no row is remembered, too.
+    pub cache_missing: bool,
+}
+
+/// How a side table is asked, beyond its cache.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookupSettings {
+    pub cache: LookupCache,
+    /// Answers are given in the order of the input rows; else as they arrive, but never across a watermark or barrier.
+    pub ordered: bool,
+    /// Batches of keys that may be asked for at once, per subtask.
+    pub concurrency: usize,
+    /// Keys in one query.
+    pub keys_per_query: usize,
+    /// A query that takes longer has failed.
+    pub timeout: Option<Duration>,
+    /// Attempts after the first one.
+    pub retries: u32,
+}
+
+impl LookupSettings {
+    /// The table is loaded whole, once: files, stand-ins.
+    pub fn load_all() -> Self {
+        Self {
+            cache: LookupCache::All { reload: None },
+            ordered: true,
+            concurrency: 1,
+            keys_per_query: 1,
+            timeout: None,
+            retries: 0,
+        }
+    }
+}
+
+/// A side (dimension) table. Shared by all subtasks of its join.
 #[async_trait]
 pub trait LookupSource: Send + Sync {
+    fn settings(&self) -> LookupSettings {
+        LookupSettings::load_all()
+    }
+    /// Asks the outside whether the table is there and fits its declaration.
+    async fn probe(&self) -> Result<()> {
+        Ok(())
+    }
     /// The whole table, for cache ALL: batches of the context's schema, and the rows that were refused.
     async fn load_all(&self) -> Result<Snapshot>;
-    /// When a cached snapshot is to be loaded anew; None: never.
-    fn reload_interval(&self) -> Option<std::time::Duration> {
-        None
+    /// The rows whose columns `key_columns` equal one of the rows of `keys`, which are distinct, hold no NULL and have
+    /// the columns' types. Not called with cache ALL. More rows than asked for do no harm.
+    async fn lookup(&self, _key_columns: &[String], _keys: &RecordBatch) -> Result<Snapshot> {
+        Err(Error::internal("this side table is loaded whole"))
     }
+}
+
+/// A row that could not be processed, on its way to where somebody can look at it.
+#[derive(Debug, Clone)]
+pub struct DeadLetter<'a> {
+    pub job: &'a str,
+    /// The table whose record it is, else the one that refused it.
+    pub table: &'a str,
+    pub origin: &'a RowOrigin,
+    pub error: &'a RowError,
+}
+
+/// Where dead letters go, if not into a file.
+pub trait DeadLetterOutput: Send {
+    fn write(&mut self, letter: &DeadLetter<'_>) -> Result<()>;
+    /// Everything written so far is durable when this returns.
+    fn flush(&mut self) -> Result<()>;
 }
 
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! A native format, bound to a table.
 
 use super::api::FormatBinding;
+use crate::data::ChangelogMode;
 use crate::error::{Error, Result};
 use crate::formats::{self, Decoder, Encoder, FormatContext, FormatFactory, Framing};
 use std::sync::Arc;
@@ -27,6 +28,9 @@ impl FormatBinding for NativeFormat {
     }
     fn framing(&self) -> Framing {
         self.framing
+    }
+    fn changelog_mode(&self) -> ChangelogMode {
+        self.factory.changelog_mode()
     }
     fn decoder(&self) -> Result<Box<dyn Decoder>> {
         self.factory.decoder(&self.cx)

@@ -6,18 +6,18 @@
 //! format gives. `-` is standard input or output, as `.jsonl`. A final `.gz` is read through.
 
 use super::api::{
-    Boundedness, ChangelogMode, FailedRow, FormatBinding, LookupSource, Sink, SinkWriter, Source, SourceReader,
-    SourceSplit, TableContext,
+    Boundedness, FailedRow, FormatBinding, LookupSource, Sink, SinkWriter, Source, SourceReader, SourceSplit,
+    SubtaskContext, TableContext,
 };
 use super::local::load::{FileLookup, reload_interval};
 use super::local::reader::{FileReader, FileSplit, is_gzip};
 use super::local::records::RecordSpec;
 use super::local::sink::{LineEncoder, write_stream};
 use super::native_format::NativeFormat;
-use crate::data::{Batch, PathStep, RowError, TableSchema};
+use crate::data::{Batch, ChangelogMode, PathStep, RowError, TableSchema};
 use crate::error::{Error, Result};
 use crate::formats::json::{JsonEncoder, KindMember, is_json};
-use crate::formats::{self, FormatContext, Framing};
+use crate::formats::{self, Decoder, FormatContext, Framing};
 use crate::sql::options::{OptionEntry, OptionValue, ResolvedOptions};
 use async_trait::async_trait;
 use std::fs::File;
@@ -172,7 +172,11 @@ impl StandIn {
 
     /// A source that reads the stand-in. `cx` is from [`Self::reading`]; its format decodes the records.
     pub fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
-        Ok(Box::new(StandInSource { stand_in: self.clone(), spec: self.record_spec(cx)? }))
+        Ok(Box::new(StandInSource {
+            stand_in: self.clone(),
+            spec: self.record_spec(cx)?,
+            format: cx.format()?.clone(),
+        }))
     }
 
     /// A side table in the stand-in. `cx` is from [`Self::reading`].
@@ -235,6 +239,7 @@ fn header_option() -> ResolvedOptions {
 struct StandInSource {
     stand_in: StandIn,
     spec: RecordSpec,
+    format: Arc<dyn FormatBinding>,
 }
 
 #[async_trait]
@@ -245,7 +250,10 @@ impl Source for StandInSource {
     async fn enumerate(&self, _parallelism: usize) -> Result<Vec<SourceSplit>> {
         self.stand_in.splits(&self.spec.table)
     }
-    fn reader(&self) -> Result<Box<dyn SourceReader>> {
+    fn decoder(&self) -> Result<Option<Box<dyn Decoder>>> {
+        self.format.decoder().map(Some)
+    }
+    fn reader(&self, _cx: &SubtaskContext) -> Result<Box<dyn SourceReader>> {
         Ok(Box::new(FileReader::new(self.spec.clone())))
     }
 }
@@ -277,14 +285,14 @@ impl Sink for StandInSink {
     fn max_parallelism(&self) -> Option<usize> {
         Some(1)
     }
-    async fn prepare(&self) -> Result<()> {
+    async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         if let Place::File(path) = &self.stand_in.place {
             let file = File::create(path).map_err(|e| self.stand_in.io_error(&self.table, "write", &e))?;
             *self.out.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(BufWriter::new(file));
         }
         self.out.put(&self.lines()?.header().unwrap_or_default())
     }
-    fn writer(&self, _subtask: usize) -> Result<Box<dyn SinkWriter>> {
+    fn writer(&self, _cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>> {
         Ok(Box::new(StandInWriter { lines: self.lines()?, out: self.out.clone() }))
     }
 }
@@ -432,7 +440,10 @@ mod tests {
         assert!(error.message.contains("cannot read the stand-in") && error.message.contains("no.jsonl"), "{error}");
         let s = StandIn::parse("t=/no/such/folder/o.jsonl").unwrap();
         assert!(
-            block_on(s.sink(&cx, false).unwrap().prepare()).unwrap_err().message.contains("/no/such/folder/o.jsonl")
+            block_on(s.sink(&cx, false).unwrap().prepare(None))
+                .unwrap_err()
+                .message
+                .contains("/no/such/folder/o.jsonl")
         );
         fs::write(dir.path().join("e.jsonl"), "").unwrap();
         let s = stand_in(dir.path(), "e.jsonl");

@@ -1,15 +1,17 @@
 //! What the connectors' tests share.
 
-use super::api::{LookupSource, Sink, Source, SourceOutput, TableContext};
+use super::api::{LookupSource, Sink, Source, SourceOutput, SubtaskContext, TableContext};
 use super::native_format::NativeFormat;
 use crate::data::{Batch, Column, Origin, RowError, TableSchema};
 use crate::error::Result;
 use crate::formats::FormatContext;
 use crate::formats::testing::{chunk, options, rows_as_json};
+use crate::metrics::{OperatorMetrics, OperatorRole};
 use crate::sql::options::Dialect;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Rows or messages with the positions of their records.
 pub(crate) type Positioned = Vec<(u64, String)>;
@@ -29,7 +31,14 @@ pub(crate) fn context(dir: &Path, columns: Vec<Column>, pairs: &[(&'static str, 
         time_zone: chrono_tz::UTC,
         max_record_bytes: 1 << 20,
         format: None,
+        value_columns: vec![],
+        key_format: None,
+        key_columns: vec![],
     }
+}
+
+pub(crate) fn subtask() -> SubtaskContext {
+    SubtaskContext { subtask: 0, metrics: OperatorMetrics::new("test", OperatorRole::Transform) }
 }
 
 pub(crate) fn with_format(mut cx: TableContext, identifier: &str, pairs: &[(&'static str, &str)]) -> TableContext {
@@ -57,19 +66,20 @@ pub(crate) fn batch(columns: &[Column], lines: &[&str]) -> Batch {
 /// (position, row as JSON) of everything that a source gives, and the positions and messages of what it refused.
 pub(crate) fn read_all(source: &dyn Source, cx: &TableContext, parallelism: usize) -> Result<(Positioned, Positioned)> {
     let splits = block_on(source.enumerate(parallelism))?;
-    let mut reader = source.reader()?;
+    let mut reader = source.reader(&subtask())?;
     splits.into_iter().for_each(|s| reader.add_split(s));
     let (mut rows, mut refused) = (vec![], vec![]);
     loop {
-        let (columns, chunk, records) = match block_on(reader.poll(1000))? {
+        let (columns, chunk, records) = match block_on(reader.poll(1000, Duration::from_millis(100)))? {
             SourceOutput::Exhausted => return Ok((rows, refused)),
+            SourceOutput::Idle => continue,
             SourceOutput::Rows(columns, chunk) => {
                 let records = (0..columns.num_rows() as u32).collect();
                 (columns, chunk, records)
             }
             SourceOutput::Records(chunk) => {
                 let chunk = Arc::new(chunk);
-                let decoded = cx.format()?.decoder()?.decode(&chunk)?;
+                let decoded = source.decoder()?.unwrap().decode(&chunk)?;
                 refused.extend(decoded.refused().map(|e| (chunk.records[e.row as usize].position, e.message.clone())));
                 let records = decoded.records.unwrap_or_else(|| (0..chunk.len() as u32).collect::<Vec<_>>());
                 (decoded.columns, chunk, records)
@@ -85,9 +95,9 @@ pub(crate) fn read_all(source: &dyn Source, cx: &TableContext, parallelism: usiz
 /// Writes and flushes; gives the refused rows.
 pub(crate) fn write_all(sink: &dyn Sink, batches: &[Batch]) -> Result<Vec<RowError>> {
     block_on(async {
-        sink.prepare().await?;
+        sink.prepare(None).await?;
         let mut errors = vec![];
-        let mut writer = sink.writer(0)?;
+        let mut writer = sink.writer(&subtask())?;
         for batch in batches {
             writer.write(batch, &mut errors).await?;
         }

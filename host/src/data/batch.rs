@@ -27,6 +27,17 @@ impl RowKind {
     }
 }
 
+/// The kinds of rows that a table gives or accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangelogMode {
+    /// Inserts only.
+    Append,
+    /// Inserts, updates after and deletes, told apart by a key.
+    Upsert,
+    /// All four kinds.
+    All,
+}
+
 /// Rows on their way through the job.
 #[derive(Debug, Clone)]
 pub struct Batch {

@@ -6,8 +6,8 @@ mod origin;
 mod row_error;
 mod types;
 
-pub use batch::{Batch, RowKind};
-pub use origin::{Origin, RecordChunk, RecordRef, RefusedRecord, RowOrigin};
+pub use batch::{Batch, ChangelogMode, RowKind};
+pub use origin::{Envelope, Origin, RecordChunk, RecordRef, RefusedRecord, RowOrigin};
 pub use row_error::{FailurePolicy, Reason, RowError};
 pub use types::{Column, LogicalType, PathStep, TableSchema, time_unit};
 

@@ -13,6 +13,21 @@ pub struct RecordRef {
     pub end: u32,
 }
 
+/// What a message system knows of a record beside its value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// Range of the key in the chunk's bytes; None: the record has no key.
+    pub key: Option<(u32, u32)>,
+    /// The record has no value at all (a tombstone), which is not the same as an empty one.
+    pub no_value: bool,
+    /// Milliseconds since 1970, UTC.
+    pub timestamp: Option<i64>,
+    /// `CreateTime`, `LogAppendTime`, `NoTimestampType`, as Flink's metadata column spells them.
+    pub timestamp_type: &'static str,
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
+    pub leader_epoch: Option<i32>,
+}
+
 /// A run of undecoded records of one split, as a reader hands it over. The bytes stay alive as long as any row
 /// made of them travels, so that a dead letter can hold the record as it came.
 #[derive(Debug, Default)]
@@ -25,6 +40,8 @@ pub struct RecordChunk {
     pub unit: &'static str,
     pub bytes: Vec<u8>,
     pub records: Vec<RecordRef>,
+    /// What a message system knows of each record beside its value; empty for sources without, or where nobody asks.
+    pub envelopes: Vec<Envelope>,
     /// The first line of the file, if the format's framing says that it names the fields; not among the records.
     pub header: Option<Arc<[u8]>>,
     /// Records that the reader itself had to refuse, in the order of their positions. They count as read and as dead.
@@ -57,6 +74,16 @@ impl RecordChunk {
             position: refused.position,
             raw: (!refused.raw.is_empty()).then(|| refused.raw.clone()),
         }
+    }
+    /// The record's key; None: it has none, or the source keeps none.
+    pub fn key(&self, index: usize) -> Option<&[u8]> {
+        let (start, end) = self.envelopes.get(index)?.key?;
+        Some(&self.bytes[start as usize..end as usize])
+    }
+    /// None: the record has no value (a tombstone).
+    pub fn value(&self, index: usize) -> Option<&[u8]> {
+        let no_value = self.envelopes.get(index).is_some_and(|e| e.no_value);
+        (!no_value).then(|| self.record(index))
     }
     pub fn len(&self) -> usize {
         self.records.len()

@@ -9,6 +9,8 @@ pub enum Reason {
     TooLarge,
     /// NULL (or a missing member) for a NOT NULL column.
     NotNull,
+    /// A record without a value (a tombstone) where one is needed.
+    NoValue,
     Cast,
     Arithmetic,
     /// A plugin answered with an error for this row.
@@ -27,6 +29,7 @@ impl Reason {
             Reason::Decode => "decode",
             Reason::TooLarge => "too-large",
             Reason::NotNull => "not-null",
+            Reason::NoValue => "no-value",
             Reason::Cast => "cast",
             Reason::Arithmetic => "arithmetic",
             Reason::Plugin => "plugin",

@@ -184,6 +184,8 @@ pub struct Column {
     pub nullable: bool,
     /// Where the value lies inside a record: member names and array indexes; `[name]` for a plain column.
     pub path: Vec<PathStep>,
+    /// The connector's name of what this column holds (`offset`, `headers`); None: it is part of the record.
+    pub metadata: Option<String>,
 }
 
 /// One step into a nested record.
@@ -197,14 +199,14 @@ impl Column {
     pub fn new(name: impl Into<String>, logical_type: LogicalType, nullable: bool) -> Self {
         let name = name.into();
         let path = vec![PathStep::Member(name.clone())];
-        Self { name, logical_type, nullable, path }
+        Self { name, logical_type, nullable, path, metadata: None }
     }
     pub fn to_field(&self) -> Field {
         Field::new(&self.name, self.logical_type.to_arrow(), self.nullable)
     }
 }
 
-/// The physical columns of a table (or of the part of it that a query needs), in order.
+/// The columns of a table that connectors fill or store (or of the part of it that a query needs), in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableSchema {
     pub columns: Vec<Column>,

@@ -2,13 +2,13 @@
 //! `TypeCoercionImpl`), DECIMAL gets Flink's precision and scale.
 
 use super::ExprContext;
-use super::functions::{cast_type, types};
+use super::functions::{cast_type, function, types};
 use super::rules::{binary, cast_to, plain};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use chrono_tz::Tz;
-use datafusion_common::{DFSchema, Result, plan_err};
+use datafusion_common::{Column, DFSchema, Result, TableReference, plan_err};
 use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion_expr::{Expr, ExprSchemable, Operator};
+use datafusion_expr::{Expr, ExprSchemable, Operator, lit};
 use sqlparser::ast::BinaryOperator;
 use std::sync::Arc;
 
@@ -51,6 +51,23 @@ impl ExprPlanner for FlinkOperators {
         }
         self.arithmetic(&raw.op, op, left, &l, right, &r).map(PlannerResult::Planned)
     }
+
+    /// `row.field.field`
+    fn plan_compound_identifier(
+        &self,
+        column: &Field,
+        qualifier: Option<&TableReference>,
+        nested: &[String],
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        let column = Expr::Column(Column::new(qualifier.cloned(), column.name()));
+        nested.iter().try_fold(column, |row, name| field_of(row, name, self.zone)).map(PlannerResult::Planned)
+    }
+}
+
+/// A field of a ROW, by name.
+fn field_of(row: Expr, name: &str, zone: Tz) -> Result<Expr> {
+    let function = function("$field", zone)?;
+    Ok(function.call(vec![row, lit(name)]))
 }
 
 impl FlinkOperators {

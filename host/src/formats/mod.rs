@@ -14,7 +14,7 @@ mod text;
 pub use cell::{Cell, Scalar, Spelling};
 pub use columns::{ColumnBuilder, TextRules};
 
-use crate::data::{Batch, RecordChunk, RowError, TableSchema};
+use crate::data::{Batch, ChangelogMode, RecordChunk, RowError, RowKind, TableSchema};
 use crate::error::Result;
 use crate::sql::options::{OptionSpec, ResolvedOptions};
 use arrow::array::RecordBatch;
@@ -28,6 +28,8 @@ pub struct Decoded {
     /// `RowError::row` is the index of the record in the chunk. A record here gave no row, unless the column's
     /// failure policy made the value NULL.
     pub errors: Vec<RowError>,
+    /// Per row; None: all are inserts. Formats of change streams give it.
+    pub kinds: Option<Vec<RowKind>>,
 }
 
 impl Decoded {
@@ -114,6 +116,10 @@ pub trait FormatFactory: Send + Sync {
     fn framing(&self, options: &ResolvedOptions) -> Result<Framing>;
     /// Records are text, so that a stand-in file can hold one a line.
     fn is_text(&self) -> bool;
+    /// The kinds of rows that records of this format can say.
+    fn changelog_mode(&self) -> ChangelogMode {
+        ChangelogMode::Append
+    }
     /// Fields are found by their place in the record: a decoder whose schema is a projection needs the place of each
     /// column, as the path `[Index(n)]`. Columns with other paths stand where they stand in the schema.
     fn by_position(&self, _options: &ResolvedOptions) -> bool {

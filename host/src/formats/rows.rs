@@ -133,7 +133,7 @@ impl Rows {
                 records.extend(std::iter::repeat_n(i as u32, rows));
             }
         }
-        Ok(Decoded { columns: self.finish()?, records, errors })
+        Ok(Decoded { columns: self.finish()?, records, errors, kinds: None })
     }
 
     fn error_of(&self, record: usize, reason: Reason, column: Option<usize>, message: String) -> RowError {

@@ -4,6 +4,7 @@ use crate::connectors::api::SourceSplit;
 use crate::data::{Batch, Epoch};
 use crate::error::Result;
 use async_trait::async_trait;
+use std::time::Instant;
 
 /// Where an operator puts its output. Back-pressure is in the await.
 #[async_trait(?Send)]
@@ -17,6 +18,8 @@ pub struct OperatorSnapshot {
     pub operator: String,
     /// Sources: the unfinished splits with their positions.
     pub splits: Vec<SourceSplit>,
+    /// Sinks: what they need to go on from here.
+    pub state: Option<serde_json::Value>,
 }
 
 /// One operator of a task. Control elements come between batches, in the order of the stream; the chain forwards them
@@ -31,9 +34,16 @@ pub trait Operator {
     async fn watermark(&mut self, _watermark: i64, _out: &mut dyn Collector) -> Result<()> {
         Ok(())
     }
+    /// When `on_timer` is to be called though nothing has come; it may be called earlier, too.
+    fn timer(&self) -> Option<Instant> {
+        None
+    }
+    async fn on_timer(&mut self) -> Result<()> {
+        Ok(())
+    }
     /// At a barrier: everything before it has been processed. Sinks make it durable here.
     async fn snapshot(&mut self, _epoch: Epoch, _out: &mut dyn Collector) -> Result<OperatorSnapshot> {
-        Ok(OperatorSnapshot { operator: self.name().to_string(), splits: vec![] })
+        Ok(OperatorSnapshot { operator: self.name().to_string(), splits: vec![], state: None })
     }
     /// Nothing follows; flush.
     async fn finish(&mut self, _out: &mut dyn Collector) -> Result<()> {
@@ -89,6 +99,18 @@ impl Chain {
         for at in 0..self.operators.len() {
             let (operator, mut out) = self.at(at, tail);
             operator.watermark(watermark, &mut out).await.map_err(|e| e.in_operator(operator.name()))?;
+        }
+        Ok(())
+    }
+
+    /// The next time at which one of the operators wants to be called.
+    pub fn timer(&self) -> Option<Instant> {
+        self.operators.iter().filter_map(|o| o.timer()).min()
+    }
+
+    pub async fn on_timer(&mut self) -> Result<()> {
+        for o in &mut self.operators {
+            o.on_timer().await.map_err(|e| e.in_operator(o.name()))?;
         }
         Ok(())
     }

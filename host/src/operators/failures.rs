@@ -1,5 +1,6 @@
 //! What happens to a row that cannot be processed: dead letter, failure of the job, NULL or a counted drop.
 
+use crate::connectors::api::{DeadLetter, DeadLetterOutput};
 use crate::data::{FailurePolicy, Origin, RowError, RowOrigin};
 use crate::error::{Error, Result};
 use crate::metrics::OperatorMetrics;
@@ -21,6 +22,7 @@ pub enum DeadLetters {
     /// Counted, the first few printed on stderr.
     Printed,
     File(Mutex<BufWriter<File>>),
+    Output(Mutex<Box<dyn DeadLetterOutput>>),
 }
 
 impl DeadLetters {
@@ -140,6 +142,11 @@ impl FailureHandler {
                 }
                 Ok(())
             }
+            DeadLetters::Output(output) => {
+                let table = if origin.table.is_empty() { &stage.table } else { &origin.table };
+                let letter = DeadLetter { job: &self.job, table, origin, error };
+                output.lock().unwrap_or_else(PoisonError::into_inner).write(&letter)
+            }
             DeadLetters::File(file) => {
                 let mut line = serde_json::to_vec(&self.envelope(stage, error, origin))
                     .map_err(|e| Error::internal(format!("dead letter: {e}")))?;
@@ -177,6 +184,7 @@ impl FailureHandler {
     pub fn flush(&self) -> Result<()> {
         match &self.output {
             DeadLetters::Printed => Ok(()),
+            DeadLetters::Output(output) => output.lock().unwrap_or_else(PoisonError::into_inner).flush(),
             DeadLetters::File(file) => file
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

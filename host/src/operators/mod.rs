@@ -4,12 +4,14 @@ mod calc;
 mod chain;
 mod failures;
 mod lookup_join;
+mod side_table;
 mod sink;
 mod source;
 
 pub use calc::CalcOperator;
 pub use chain::{Chain, Collector, Operator, OperatorSnapshot};
 pub use failures::{DeadLetters, FailureHandler, StagePolicy, Verdict};
-pub use lookup_join::{LookupJoinOperator, LookupJoinSpec, SideTable};
+pub use lookup_join::{LookupJoinOperator, LookupJoinSpec};
+pub use side_table::SideTable;
 pub use sink::SinkOperator;
 pub use source::{SourceEvent, SourceOperator, SplitQueue};

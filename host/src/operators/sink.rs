@@ -3,7 +3,7 @@
 use super::calc::without_rows;
 use super::chain::{Collector, Operator, OperatorSnapshot};
 use super::failures::{FailureHandler, StagePolicy};
-use crate::connectors::api::{FailedRow, Sink, SinkWriter};
+use crate::connectors::api::{FailedRow, Sink, SinkWriter, SubtaskContext};
 use crate::data::{Batch, Epoch, FailurePolicy, Reason, RowError};
 use crate::error::{Error, Result};
 use crate::metrics::OperatorMetrics;
@@ -22,7 +22,6 @@ pub struct SinkOperator {
     stage: StagePolicy,
     failures: Arc<FailureHandler>,
     metrics: Arc<OperatorMetrics>,
-    flushed: Instant,
 }
 
 impl SinkOperator {
@@ -39,7 +38,7 @@ impl SinkOperator {
         // There is no value to make NULL at a sink: the row as a whole is what failed.
         let policy = if stage.policy == FailurePolicy::Null { FailurePolicy::Skip } else { stage.policy };
         let stage = stage.with_policy(policy);
-        Self { name, sink, subtask, not_null, writer: None, stage, failures, metrics, flushed: Instant::now() }
+        Self { name, sink, subtask, not_null, writer: None, stage, failures, metrics }
     }
 
     fn null_errors(&self, batch: &Batch) -> Vec<RowError> {
@@ -70,7 +69,10 @@ impl SinkOperator {
         if let Some(w) = &mut self.writer {
             w.flush(&mut failed).await?;
         }
-        self.flushed = Instant::now();
+        self.refuse_flushed(failed)
+    }
+
+    fn refuse_flushed(&self, failed: Vec<FailedRow>) -> Result<()> {
         for f in failed {
             self.metrics.rows_out.sub(1);
             self.failures.refuse(&self.stage, &f.error, f.origin, &self.metrics)?;
@@ -86,7 +88,8 @@ impl Operator for SinkOperator {
     }
 
     async fn open(&mut self) -> Result<()> {
-        self.writer = Some(self.sink.writer(self.subtask)?);
+        let cx = SubtaskContext { subtask: self.subtask, metrics: self.metrics.clone() };
+        self.writer = Some(self.sink.writer(&cx)?);
         Ok(())
     }
 
@@ -100,13 +103,9 @@ impl Operator for SinkOperator {
         let writer = self.writer.as_mut().ok_or_else(|| Error::internal("sink not opened"))?;
         let mut errors = Vec::new();
         writer.write(&batch, &mut errors).await?;
-        let interval = writer.flush_interval();
         let refused = self.refuse(&errors, &batch)?;
         self.metrics.rows_out.add((batch.num_rows() - refused.len()) as u64);
-        if interval.is_some_and(|i| self.flushed.elapsed() >= i) {
-            self.flush().await?;
-        }
-        Ok(())
+        self.on_timer().await
     }
 
     async fn watermark(&mut self, watermark: i64, _out: &mut dyn Collector) -> Result<()> {
@@ -116,9 +115,25 @@ impl Operator for SinkOperator {
         }
     }
 
-    async fn snapshot(&mut self, _epoch: Epoch, _out: &mut dyn Collector) -> Result<OperatorSnapshot> {
-        self.flush().await?;
-        Ok(OperatorSnapshot { operator: self.name.clone(), splits: vec![] })
+    fn timer(&self) -> Option<Instant> {
+        self.writer.as_ref().and_then(|w| w.flush_due())
+    }
+
+    async fn on_timer(&mut self) -> Result<()> {
+        if self.timer().is_some_and(|due| due <= Instant::now()) {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn snapshot(&mut self, epoch: Epoch, _out: &mut dyn Collector) -> Result<OperatorSnapshot> {
+        let mut failed = Vec::new();
+        let state = match &mut self.writer {
+            Some(w) => w.snapshot(epoch, &mut failed).await?,
+            None => None,
+        };
+        self.refuse_flushed(failed)?;
+        Ok(OperatorSnapshot { operator: self.name.clone(), splits: vec![], state })
     }
 
     async fn finish(&mut self, _out: &mut dyn Collector) -> Result<()> {

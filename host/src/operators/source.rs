@@ -1,7 +1,7 @@
 //! The head of a pipeline: reads splits, decodes records, applies the table's failure policy.
 
 use super::failures::{FailureHandler, StagePolicy, Verdict};
-use crate::connectors::api::{Source, SourceOutput, SourceReader, SourceSplit};
+use crate::connectors::api::{Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext};
 use crate::data::{Batch, FailurePolicy, Origin, RecordChunk};
 use crate::error::{Error, Result};
 use crate::formats::Decoder;
@@ -9,6 +9,10 @@ use crate::metrics::{OperatorMetrics, Progress};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a reader may wait for data: control messages and timers wait meanwhile.
+const POLL_WAIT: Duration = Duration::from_millis(100);
 
 /// The splits of one source that no subtask has taken yet.
 #[derive(Default)]
@@ -38,6 +42,7 @@ pub struct SourceOperator {
     reader: Option<Box<dyn SourceReader>>,
     /// None for sources that have rows, not records.
     decoder: Option<Box<dyn Decoder>>,
+    subtask: usize,
     batch_rows: usize,
     stage: StagePolicy,
     failures: Arc<FailureHandler>,
@@ -51,7 +56,7 @@ impl SourceOperator {
         name: impl Into<String>,
         source: Arc<dyn Source>,
         splits: Arc<SplitQueue>,
-        decoder: Option<Box<dyn Decoder>>,
+        subtask: usize,
         batch_rows: usize,
         stage: StagePolicy,
         failures: Arc<FailureHandler>,
@@ -59,11 +64,25 @@ impl SourceOperator {
         progress: Arc<Progress>,
     ) -> Self {
         let name = name.into();
-        Self { name, source, splits, reader: None, decoder, batch_rows, stage, failures, metrics, progress }
+        Self {
+            name,
+            source,
+            splits,
+            reader: None,
+            decoder: None,
+            subtask,
+            batch_rows,
+            stage,
+            failures,
+            metrics,
+            progress,
+        }
     }
 
     pub fn open(&mut self) -> Result<()> {
-        self.reader = Some(self.source.reader()?);
+        self.decoder = self.source.decoder()?;
+        let cx = SubtaskContext { subtask: self.subtask, metrics: self.metrics.clone() };
+        self.reader = Some(self.source.reader(&cx)?);
         Ok(())
     }
 
@@ -74,12 +93,13 @@ impl SourceOperator {
 
     pub async fn next(&mut self) -> Result<SourceEvent> {
         let reader = self.reader.as_mut().ok_or_else(|| Error::internal("source not opened"))?;
-        let output = reader.poll(self.batch_rows).await?;
+        let output = reader.poll(self.batch_rows, POLL_WAIT).await?;
         if let Some((done, total)) = reader.progress() {
             self.progress.done.store(done, Relaxed);
             self.progress.total.store(total, Relaxed);
         }
         match output {
+            SourceOutput::Idle => Ok(SourceEvent::Nothing),
             SourceOutput::Exhausted => match self.splits.pop() {
                 None => Ok(SourceEvent::End),
                 Some(split) => {
@@ -131,7 +151,9 @@ impl SourceOperator {
             None => all,
             Some(records) => Origin::picked(chunk, records),
         };
-        Ok(SourceEvent::Batch(Batch::new(decoded.columns, origin)))
+        let mut batch = Batch::new(decoded.columns, origin);
+        batch.kinds = decoded.kinds.map(Into::into);
+        Ok(SourceEvent::Batch(batch))
     }
 
     /// A record that gave no row at all cannot become NULL: under `null` it is skipped (as Flink's

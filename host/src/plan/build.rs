@@ -1,12 +1,13 @@
 //! Each INSERT to operators: plan, map columns to the sink, analyze, optimize, cut.
 
 use super::context::JobContext;
-use super::insert::{is_implicit, map_columns, sink_columns};
+use super::insert::{is_implicit, map_columns};
 use super::lookup_join::{LookupJoin, as_lookup_join, side_of};
 use super::settings::JobSettings;
-use super::{ast_passes, errors, names, rules};
-use crate::catalog::{Catalog, TableColumnKind, TableDescriptor};
-use crate::data::{Column, FailurePolicy, LogicalType, TableSchema};
+use super::{ast_passes, changelog, errors, names, rules};
+use crate::catalog::{Catalog, TableDescriptor};
+use crate::connectors::api::{LookupCache, LookupSettings};
+use crate::data::{ChangelogMode, FailurePolicy, LogicalType, TableSchema};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::expr::ExprContext;
@@ -142,7 +143,7 @@ impl Pipeline<'_> {
         let Some(map) = map_columns(insert, sink, &columns, out) else { return Ok(None) };
         let mut exprs = Vec::with_capacity(map.len());
         let mut refused = vec![];
-        for (column, from) in sink_columns(sink).into_iter().zip(map) {
+        for (column, from) in sink.writable_columns().into_iter().zip(map) {
             let target = column.logical_type.to_arrow();
             let expr = match from {
                 None => lit(ScalarValue::Null)
@@ -310,7 +311,15 @@ impl Pipeline<'_> {
             .bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy)
             .map_err(|d| vec![d])?;
         opens(&binding, TableRole::Lookup).map_err(|e| vec![at_error(&e, table.name_span)])?;
-        if binding.access.has_runtime() {
+        let settings = match binding.access.has_runtime() {
+            true => {
+                let source = binding.access.lookup(&binding.context);
+                Some(source.map_err(|e| vec![at_error(&e, table.name_span)])?.settings())
+            }
+            false => None,
+        };
+        let loaded_whole = settings.as_ref().is_some_and(|s| matches!(s.cache, LookupCache::All { .. }));
+        if loaded_whole {
             self.warnings.extend(cache_warning(&table));
         }
         let cx = &self.input.expr_context;
@@ -319,6 +328,15 @@ impl Pipeline<'_> {
         for k in &join.keys {
             let stream_type = k.stream.get_type(left_schema.as_ref()).map_err(at)?;
             let side_type = Expr::Column(k.side.clone()).get_type(right_schema.as_ref()).map_err(at)?;
+            // '1' and '01' are the same number: by one of them the other would not be found.
+            let is_text = matches!(side_type, DataType::Utf8);
+            if settings.is_some() && !loaded_whole && is_text && k.compare != side_type {
+                let message = format!("join with {}: {} = {} compares text with numbers", table.name, k.stream, k.side);
+                let d = Diagnostic::error(codes::NOT_SUPPORTED, insert.span, message);
+                return Err(vec![
+                    d.hint(format!("cast the other side to STRING, or set cache = 'ALL' for {}", table.name)),
+                ]);
+            }
             // A value that does not fit the common type matches nothing: NULL.
             let convert = |e: Expr, from| if from == k.compare { e } else { try_cast(e, k.compare.clone()) };
             stream_keys.push(convert(k.stream.clone(), stream_type));
@@ -332,7 +350,12 @@ impl Pipeline<'_> {
         });
         let left_outer = join.join_type == datafusion_common::JoinType::Left;
         let mut details = vec![
-            format!("side table: {} ({}){}", table.name, binding.access.describe(), cache_mode(&table, &binding)),
+            format!(
+                "side table: {} ({}){}",
+                table.name,
+                binding.access.describe(),
+                cache_mode(&table, settings.as_ref())
+            ),
             format!(
                 "{}: {}",
                 if left_outer { "LEFT JOIN on" } else { "JOIN on" },
@@ -346,6 +369,7 @@ impl Pipeline<'_> {
             side_stage: self.stage(&table),
             side_schema: schema.to_arrow(),
             side: binding,
+            side_key_columns: join.keys.iter().map(|k| k.side.name.clone()).collect(),
             side_keys: side_key_program,
             side_bytes_max: table.options.size("cache.max-bytes").unwrap_or(1 << 30) as usize,
             keys,
@@ -386,11 +410,10 @@ impl Pipeline<'_> {
     }
 
     fn sink(&mut self, input: OperatorId, insert: &Insert, table: &TableDescriptor) -> Planned<()> {
-        let columns = sink_columns(table);
+        let columns = table.writable_columns();
         let not_null =
             columns.iter().enumerate().filter(|(_, c)| !c.nullable).map(|(i, c)| (i, c.name.clone())).collect();
-        let indices: Vec<usize> = (0..columns.len()).collect();
-        let schema = projected(table, &indices);
+        let schema = TableSchema::new(columns);
         let binding = self
             .input
             .binder
@@ -399,8 +422,19 @@ impl Pipeline<'_> {
         let mut parallelism = declared_parallelism(table).unwrap_or(self.operators[input].parallelism);
         opens(&binding, TableRole::Sink).map_err(|e| vec![at_error(&e, table.name_span)])?;
         if binding.access.has_runtime() {
-            let sink = binding.access.sink(&binding.context).map_err(|e| vec![at_error(&e, insert.table.span)])?;
+            let failed = |e| vec![at_error(&e, insert.table.span)];
+            let sink = binding.access.sink(&binding.context).map_err(failed)?;
             parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));
+            let comes = changelog::incoming(&self.operators, input).map_err(failed)?;
+            let refused = changelog::refuse_at_sink(table, sink.changelog_mode(), comes, insert.table.span);
+            if let Some(d) = refused {
+                return Err(vec![d]);
+            }
+            if comes == ChangelogMode::Upsert
+                && let Some(d) = changelog::refuse_filters(&self.operators, input, insert.span)
+            {
+                return Err(vec![d]);
+            }
         }
         let partitioning = if parallelism == self.operators[input].parallelism {
             Partitioning::Forward
@@ -453,12 +487,18 @@ impl Pipeline<'_> {
     }
 }
 
+/// An operator and those that feed it, up to the source.
+pub(super) fn operator_chain(operators: &[OperatorNode], from: OperatorId) -> impl Iterator<Item = &OperatorNode> {
+    let first = operators.get(from);
+    std::iter::successors(first, |o| o.input.and_then(|(i, _)| operators.get(i)))
+}
+
 /// The table's own parallelism, if it says one.
 fn declared_parallelism(table: &TableDescriptor) -> Option<usize> {
     table.options.int("parallelism").map(|p| p.max(1) as usize)
 }
 
-/// Side tables are read whole: a cache that the table asks for is not what it gets.
+/// A table that is always read whole: a cache that it asks for is not what it gets.
 fn cache_warning(table: &TableDescriptor) -> Option<Diagnostic> {
     let cache = table.options.get("lookup.cache").filter(|c| c.span.is_some())?;
     if matches!(table.options.text("lookup.cache"), Some("ALL" | "FULL")) {
@@ -500,25 +540,13 @@ fn unsupported(plan: &LogicalPlan, insert: &Insert) -> Diagnostic {
     Diagnostic::error(codes::NOT_SUPPORTED, insert.span, format!("not supported yet: {}", plan.display()))
 }
 
-/// Index among the physical columns.
+/// Index among the columns of a scan.
 fn join_source_index(table: &TableDescriptor, name: &str) -> Option<usize> {
-    physical(table).position(|c| c.name == name)
-}
-
-fn physical(table: &TableDescriptor) -> impl Iterator<Item = Column> + '_ {
-    table.columns.iter().filter_map(|c| match &c.kind {
-        TableColumnKind::Physical { logical_type, nullable, path } => Some(Column {
-            name: c.name.clone(),
-            logical_type: logical_type.clone(),
-            nullable: *nullable,
-            path: path.clone(),
-        }),
-        _ => None,
-    })
+    table.readable_columns().iter().position(|c| c.name == name)
 }
 
 fn projected(table: &TableDescriptor, indices: &[usize]) -> TableSchema {
-    let all: Vec<Column> = physical(table).collect();
+    let all = table.readable_columns();
     TableSchema::new(indices.iter().filter_map(|i| all.get(*i).cloned()).collect())
 }
 
@@ -548,12 +576,14 @@ fn key_program(keys: Vec<Expr>, input: &DFSchemaRef, cx: &Arc<ExprContext>) -> d
     Ok(ProgramPlan::new(vec![step], cx.clone()))
 }
 
-/// What has a run time loads its side tables whole; of the others EXPLAIN repeats what the table asks for.
-fn cache_mode(table: &TableDescriptor, binding: &TableBinding) -> String {
-    if binding.access.has_runtime() {
-        return ", cache ALL".into();
+/// How the side table is read; of a connector without a run time, what the table asks for.
+fn cache_mode(table: &TableDescriptor, settings: Option<&LookupSettings>) -> String {
+    match settings.map(|s| &s.cache) {
+        Some(LookupCache::All { .. }) => ", cache ALL".into(),
+        Some(LookupCache::Lru(lru)) => format!(", cache LRU of {} keys", lru.max_keys),
+        Some(LookupCache::None) => ", no cache".into(),
+        None => table.options.text("lookup.cache").map(|c| format!(", cache {c}")).unwrap_or_default(),
     }
-    table.options.text("lookup.cache").map(|c| format!(", cache {c}")).unwrap_or_default()
 }
 
 fn column_list(schema: &TableSchema) -> String {

@@ -1,8 +1,9 @@
 //! The catalog as DataFusion's planner sees it.
 
-use crate::catalog::{Catalog, TableColumnKind, TableDescriptor};
+use crate::catalog::{Catalog, TableDescriptor};
+use crate::data::TableSchema;
 use crate::expr::ExprContext;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{Result, TableReference, plan_datafusion_err};
 use datafusion_expr::planner::{ExprPlanner, RelationPlanner};
@@ -41,15 +42,9 @@ impl TableSource for TableHandle {
     }
 }
 
-/// The physical columns of a table.
-pub fn physical_schema(table: &TableDescriptor) -> SchemaRef {
-    let fields = table.columns.iter().filter_map(|c| match &c.kind {
-        TableColumnKind::Physical { logical_type, nullable, .. } => {
-            Some(Field::new(&c.name, logical_type.to_arrow(), *nullable))
-        }
-        _ => None,
-    });
-    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+/// The columns of a scan: all but the computed ones.
+fn scan_schema(table: &TableDescriptor) -> SchemaRef {
+    TableSchema::new(table.readable_columns()).to_arrow()
 }
 
 pub struct JobContext<'a> {
@@ -92,7 +87,7 @@ impl datafusion_expr::planner::ContextProvider for JobContext<'_> {
             .ok_or_else(|| plan_datafusion_err!("table '{}' is not declared", name.table()))?;
         Ok(Arc::new(TableHandle {
             name: table.name.as_str().into(),
-            schema: physical_schema(table),
+            schema: scan_schema(table),
             lookup: table.is_side,
             as_of: None,
         }))

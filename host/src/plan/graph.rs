@@ -19,11 +19,13 @@ pub enum Partitioning {
     Rebalance,
 }
 
+#[derive(Clone)]
 pub struct JobGraph {
     pub name: String,
     pub operators: Vec<OperatorNode>,
 }
 
+#[derive(Clone)]
 pub struct OperatorNode {
     /// Unique in the job: `Source: flights`, `Calc[1]`.
     pub name: String,
@@ -44,6 +46,7 @@ pub struct StageSpec {
     pub limit: Option<u64>,
 }
 
+#[derive(Clone)]
 pub enum OperatorKind {
     Source(TableBinding),
     Calc(ProgramPlan),
@@ -51,10 +54,13 @@ pub enum OperatorKind {
     Sink(SinkNode),
 }
 
+#[derive(Clone)]
 pub struct LookupJoinNode {
     pub side: TableBinding,
     pub side_stage: StageSpec,
     pub side_schema: SchemaRef,
+    /// Names of the side table's columns that are compared, in the order of the keys.
+    pub side_key_columns: Vec<String>,
     pub side_keys: ProgramPlan,
     pub side_bytes_max: usize,
     pub keys: ProgramPlan,
@@ -63,6 +69,7 @@ pub struct LookupJoinNode {
     pub output: SchemaRef,
 }
 
+#[derive(Clone)]
 pub struct SinkNode {
     pub table: TableBinding,
     pub not_null: Vec<(usize, String)>,

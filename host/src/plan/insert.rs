@@ -3,34 +3,13 @@
 //! flinkStreamSQL maps by name (reference: its FlinkSQLExec selects the sink's column names from the query); Flink's
 //! dialects map by position.
 
-use crate::catalog::{TableColumnKind, TableDescriptor};
-use crate::data::LogicalType;
+use crate::catalog::TableDescriptor;
+use crate::data::{Column, LogicalType};
 use crate::diagnostic::Diagnostic;
 use crate::sql::ast::Insert;
 use crate::sql::codes;
 use crate::sql::options::Dialect;
 use crate::sql::suggest::did_you_mean;
-
-/// A column that the sink stores.
-pub struct SinkColumn {
-    pub name: String,
-    pub logical_type: LogicalType,
-    pub nullable: bool,
-}
-
-/// The physical columns of a sink.
-pub fn sink_columns(table: &TableDescriptor) -> Vec<SinkColumn> {
-    table
-        .columns
-        .iter()
-        .filter_map(|c| match &c.kind {
-            TableColumnKind::Physical { logical_type, nullable, .. } => {
-                Some(SinkColumn { name: c.name.clone(), logical_type: logical_type.clone(), nullable: *nullable })
-            }
-            _ => None,
-        })
-        .collect()
-}
 
 /// For each column of the sink the index of the query's column; None is NULL.
 pub fn map_columns(
@@ -39,7 +18,7 @@ pub fn map_columns(
     query: &[(String, Option<LogicalType>)],
     out: &mut Vec<Diagnostic>,
 ) -> Option<Vec<Option<usize>>> {
-    let sink = sink_columns(table);
+    let sink = table.writable_columns();
     if !insert.columns.is_empty() {
         return by_list(insert, table, &sink, query, out);
     }
@@ -84,7 +63,7 @@ pub fn map_columns(
 }
 
 /// Every column of the sink by its name, or by its name in another case; surplus columns of the query are dropped.
-fn by_name(sink: &[SinkColumn], query: &[(String, Option<LogicalType>)]) -> Option<Vec<Option<usize>>> {
+fn by_name(sink: &[Column], query: &[(String, Option<LogicalType>)]) -> Option<Vec<Option<usize>>> {
     sink.iter()
         .map(|c| {
             let exact = query.iter().position(|(n, _)| *n == c.name);
@@ -96,7 +75,7 @@ fn by_name(sink: &[SinkColumn], query: &[(String, Option<LogicalType>)]) -> Opti
 fn by_list(
     insert: &Insert,
     table: &TableDescriptor,
-    sink: &[SinkColumn],
+    sink: &[Column],
     query: &[(String, Option<LogicalType>)],
     out: &mut Vec<Diagnostic>,
 ) -> Option<Vec<Option<usize>>> {
@@ -172,7 +151,7 @@ pub fn is_implicit(from: &LogicalType, to: &LogicalType) -> bool {
     }
 }
 
-fn schemas(sink: &[SinkColumn], query: &[(String, Option<LogicalType>)]) -> String {
+fn schemas(sink: &[Column], query: &[(String, Option<LogicalType>)]) -> String {
     let q: Vec<String> = query
         .iter()
         .map(|(n, t)| format!("{n} {}", t.as_ref().map_or("NULL".to_string(), |t| t.to_string())))

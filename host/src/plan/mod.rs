@@ -3,6 +3,7 @@
 
 pub mod ast_passes;
 mod build;
+mod changelog;
 mod context;
 mod errors;
 mod explain;

@@ -3,9 +3,10 @@
 use super::context::TableHandle;
 use crate::catalog::{Catalog, TableColumnKind};
 use crate::sql::ast::CreateView;
+use arrow::datatypes::DataType;
 use datafusion_common::{Column, Result, plan_err};
 use datafusion_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, cast};
 use sqlparser::ast::{self as sp, TableFactor, TableVersion};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,32 +14,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Views that read each other deeper than this are refused: every walk over the plan is recursive.
 const VIEW_DEPTH_MAX: usize = 64;
 
+/// How a column comes from the scan.
+#[derive(Debug, Clone)]
+enum Derived {
+    Read,
+    /// Metadata, declared with another type than the connector's.
+    Cast(DataType),
+    Computed(Box<sp::Expr>),
+}
+
 #[derive(Debug)]
 pub struct Relations {
     views: HashMap<String, CreateView>,
-    /// Per table with computed columns: all columns in declared order; None is a physical one.
-    computed: HashMap<String, Vec<(String, Option<sp::Expr>)>>,
+    /// Per table with columns that are not just read: all columns in declared order.
+    derived: HashMap<String, Vec<(String, Derived)>>,
     /// Views being expanded, so that one that reads itself is an error and not a stack overflow.
     open: Mutex<Vec<String>>,
 }
 
 impl Relations {
     pub fn new(catalog: &Catalog) -> Self {
-        let computed = catalog
+        let derived = catalog
             .tables
             .values()
-            .filter(|t| t.columns.iter().any(|c| matches!(c.kind, TableColumnKind::Computed(_))))
             .map(|t| {
-                let columns = t.columns.iter().filter_map(|c| match &c.kind {
-                    TableColumnKind::Physical { .. } => Some((c.name.clone(), None)),
-                    TableColumnKind::Computed(e) => Some((c.name.clone(), Some((**e).clone()))),
-                    TableColumnKind::Metadata { .. } => None,
-                });
-                (t.name.clone(), columns.collect())
+                let columns: Vec<_> = t.columns.iter().map(|c| (c.name.clone(), derived(&c.kind))).collect();
+                (t.name.clone(), columns)
             })
+            .filter(|(_, columns)| columns.iter().any(|(_, d)| !matches!(d, Derived::Read)))
             .collect();
         let views = catalog.views.iter().map(|(n, v)| (n.clone(), v.clone())).collect();
-        Self { views, computed, open: Mutex::default() }
+        Self { views, derived, open: Mutex::default() }
     }
 
     fn plan_view(
@@ -73,20 +79,32 @@ impl Relations {
     }
 }
 
-/// Scan of the physical columns, and above it the computed ones in their declared places.
-fn with_computed(
+fn derived(kind: &TableColumnKind) -> Derived {
+    match kind {
+        TableColumnKind::Metadata { logical_type, held_type, .. } if logical_type != held_type => {
+            Derived::Cast(logical_type.to_arrow())
+        }
+        TableColumnKind::Physical { .. } | TableColumnKind::Metadata { .. } => Derived::Read,
+        TableColumnKind::Computed(e) => Derived::Computed(e.clone()),
+    }
+}
+
+/// Scan of the columns that are read, and above it the derived ones in their declared places.
+fn with_derived(
     scan: LogicalPlan,
-    columns: &[(String, Option<sp::Expr>)],
+    columns: &[(String, Derived)],
     table: &str,
     cx: &mut dyn RelationPlannerContext,
 ) -> Result<LogicalPlan> {
     let schema = scan.schema().clone();
     let mut exprs = Vec::with_capacity(columns.len());
-    for (name, computed) in columns {
-        exprs.push(match computed {
-            None => Expr::Column(Column::new(Some(table.to_string()), name)),
-            Some(e) => {
-                let mut e = e.clone();
+    for (name, derived) in columns {
+        let read = Expr::Column(Column::new(Some(table.to_string()), name));
+        exprs.push(match derived {
+            Derived::Read => read,
+            Derived::Cast(to) => cast(read, to.clone()).alias(name),
+            Derived::Computed(e) => {
+                let mut e = (**e).clone();
                 super::ast_passes::apply_to_expr(&mut e);
                 cx.sql_to_expr(e, &schema)?.alias(name)
             }
@@ -107,8 +125,8 @@ impl RelationPlanner for Relations {
             }
             return self.plan_view(view, alias.clone(), cx);
         }
-        let computed = self.computed.get(reference.table());
-        if version.is_none() && computed.is_none() {
+        let derived = self.derived.get(reference.table());
+        if version.is_none() && derived.is_none() {
             return Ok(RelationPlanning::Original(Box::new(rel)));
         }
         let source = cx.context_provider().get_table_source(reference.clone())?;
@@ -122,11 +140,11 @@ impl RelationPlanner for Relations {
         };
         let table = datafusion_common::TableReference::bare(reference.table().to_string());
         let mut plan = LogicalPlanBuilder::scan(table, handle, None)?.build()?;
-        if let Some(columns) = computed {
+        if let Some(columns) = derived {
             if version.is_some() {
                 return plan_err!("lookup table '{reference}' has computed columns: they are not supported there");
             }
-            plan = with_computed(plan, columns, reference.table(), cx)?;
+            plan = with_derived(plan, columns, reference.table(), cx)?;
         }
         Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias.clone()))))
     }

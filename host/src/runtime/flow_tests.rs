@@ -3,9 +3,11 @@
 
 use super::*;
 use crate::connectors::api::{
-    Boundedness, FailedRow, LookupSource, SinkWriter, SourceOutput, SourceReader, SourceSplit, TableContext,
+    Boundedness, FailedRow, FormatBinding, LookupSource, SinkWriter, SourceOutput, SourceReader, SourceSplit,
+    SubtaskContext, TableContext,
 };
 use crate::data::{Batch, RecordChunk, RecordRef, RowError};
+use crate::formats::Decoder;
 use crate::plan::graph::TableAccess;
 use crate::session::{JobRequest, compile};
 use arrow::array::AsArray;
@@ -32,6 +34,7 @@ enum Command {
 
 struct ScriptedSource {
     commands: Mutex<Vec<std_mpsc::Receiver<Command>>>,
+    format: Option<Arc<dyn FormatBinding>>,
 }
 
 #[async_trait]
@@ -44,7 +47,10 @@ impl Source for ScriptedSource {
             .map(|i| SourceSplit { id: format!("{i}").into(), position: 0, detail: Default::default(), size: None })
             .collect())
     }
-    fn reader(&self) -> Result<Box<dyn SourceReader>> {
+    fn decoder(&self) -> Result<Option<Box<dyn Decoder>>> {
+        self.format.as_ref().map(|f| f.decoder()).transpose()
+    }
+    fn reader(&self, _cx: &SubtaskContext) -> Result<Box<dyn SourceReader>> {
         let commands = self.commands.lock().unwrap().pop().unwrap();
         Ok(Box::new(ScriptedReader { commands, split: None }))
     }
@@ -60,7 +66,7 @@ impl SourceReader for ScriptedReader {
     fn add_split(&mut self, split: SourceSplit) {
         self.split = Some(split);
     }
-    async fn poll(&mut self, _max_rows: usize) -> Result<SourceOutput> {
+    async fn poll(&mut self, _max_rows: usize, _max_wait: Duration) -> Result<SourceOutput> {
         let Some(split) = &mut self.split else { return Ok(SourceOutput::Exhausted) };
         match self.commands.recv_timeout(Duration::from_millis(5)) {
             Ok(Command::Emit(n)) => {
@@ -78,7 +84,7 @@ impl SourceReader for ScriptedReader {
                 self.split = None;
                 Ok(SourceOutput::Exhausted)
             }
-            Err(_) => Ok(SourceOutput::Records(RecordChunk::default())),
+            Err(_) => Ok(SourceOutput::Idle),
         }
     }
     fn snapshot(&self) -> Vec<SourceSplit> {
@@ -101,8 +107,8 @@ struct RecordingSink(Log);
 
 #[async_trait]
 impl Sink for RecordingSink {
-    fn writer(&self, subtask: usize) -> Result<Box<dyn SinkWriter>> {
-        Ok(Box::new(RecordingWriter(self.0.clone(), subtask)))
+    fn writer(&self, cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>> {
+        Ok(Box::new(RecordingWriter(self.0.clone(), cx.subtask)))
     }
 }
 
@@ -145,9 +151,9 @@ impl TableAccess for Scripted {
     fn describe(&self) -> String {
         "scripted".into()
     }
-    fn source(&self, _: &TableContext) -> Result<Box<dyn Source>> {
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
         let commands = self.commands.lock().unwrap().take().unwrap_or_default();
-        Ok(Box::new(ScriptedSource { commands: Mutex::new(commands) }))
+        Ok(Box::new(ScriptedSource { commands: Mutex::new(commands), format: cx.format.clone() }))
     }
     fn sink(&self, _: &TableContext) -> Result<Box<dyn Sink>> {
         Ok(Box::new(RecordingSink(self.log.clone())))

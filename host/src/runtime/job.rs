@@ -11,7 +11,7 @@ use crate::operators::{
     CalcOperator, Chain, DeadLetters, FailureHandler, LookupJoinOperator, LookupJoinSpec, Operator, SideTable,
     SinkOperator, SourceOperator, SplitQueue, StagePolicy,
 };
-use crate::plan::graph::{JobGraph, OperatorId, OperatorKind, Partitioning, StageSpec, TableBinding};
+use crate::plan::graph::{JobGraph, OperatorId, OperatorKind, Partitioning, StageSpec};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::{Notify, mpsc, watch};
@@ -127,7 +127,6 @@ enum Prepared {
     Source {
         source: Arc<dyn Source>,
         splits: Arc<SplitQueue>,
-        binding: Box<TableBinding>,
     },
     Calc(crate::expr::program::ProgramPlan),
     LookupJoin(Box<LookupJoinSpec>),
@@ -247,7 +246,7 @@ async fn prepare(
             OperatorKind::Source(binding) => {
                 let source: Arc<dyn Source> = binding.access.source(&binding.context).map_err(at)?.into();
                 let splits = source.enumerate(node.parallelism).await.map_err(at)?;
-                Prepared::Source { source, splits: Arc::new(SplitQueue::new(splits)), binding: Box::new(binding) }
+                Prepared::Source { source, splits: Arc::new(SplitQueue::new(splits)) }
             }
             OperatorKind::Calc(plan) => Prepared::Calc(plan),
             OperatorKind::LookupJoin(join) => {
@@ -258,6 +257,7 @@ async fn prepare(
                     join.side.context.table.clone(),
                     source,
                     join.side_schema,
+                    join.side_key_columns,
                     join.side_keys,
                     join.side_bytes_max,
                     stages.get(&join.side_stage),
@@ -278,7 +278,7 @@ async fn prepare(
                     Some(shared) => shared,
                     None => {
                         let sink: Arc<dyn Sink> = node.table.access.sink(&node.table.context).map_err(at)?.into();
-                        sink.prepare().await.map_err(at)?;
+                        sink.prepare(None).await.map_err(at)?;
                         sinks.push((name.clone(), sink.clone()));
                         writers.entry(table).or_insert((sink, 0))
                     }
@@ -397,16 +397,12 @@ impl TaskSpec {
             let o = &self.operators[*id];
             let (stage, failures, metrics) = (o.stage.clone(), self.failures.clone(), o.metrics.clone());
             match &o.kind {
-                Prepared::Source { source: s, splits, binding } => {
-                    let decoder = match &binding.context.format {
-                        Some(f) => Some(f.decoder().map_err(|e| e.in_operator(&o.name))?),
-                        None => None,
-                    };
+                Prepared::Source { source: s, splits } => {
                     source = Some(Box::new(SourceOperator::new(
                         &o.name,
                         s.clone(),
                         splits.clone(),
-                        decoder,
+                        self.subtask,
                         self.batch_rows,
                         stage,
                         failures,

@@ -7,6 +7,7 @@ use crate::data::{Batch, Epoch};
 use crate::error::{Error, Result};
 use crate::operators::{Chain, Collector, OperatorSnapshot, SourceEvent, SourceOperator};
 use async_trait::async_trait;
+use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 
 /// What the job tells its tasks.
@@ -132,6 +133,9 @@ impl Task {
                 SourceEvent::Nothing => {}
                 SourceEvent::End => break,
             }
+            if self.chain.timer().is_some_and(|due| due <= Instant::now()) {
+                self.chain.on_timer().await?;
+            }
             // A source that never waits would keep the cancelling branch of `run` from being looked at.
             tokio::task::yield_now().await;
         }
@@ -141,7 +145,17 @@ impl Task {
     async fn drive_gate(&mut self) -> Result<()> {
         loop {
             let Head::Gate(gate) = &mut self.head else { return Ok(()) };
-            match gate.next().await {
+            let event = match self.chain.timer() {
+                None => gate.next().await,
+                Some(due) => match tokio::time::timeout_at(due.into(), gate.next()).await {
+                    Ok(event) => event,
+                    Err(_) => {
+                        self.chain.on_timer().await?;
+                        continue;
+                    }
+                },
+            };
+            match event {
                 GateEvent::Batch(batch) => self.chain.process(batch, &mut self.output).await?,
                 GateEvent::Watermark(w) => self.watermark(w).await?,
                 GateEvent::Barrier(epoch) => self.barrier(epoch).await?,
@@ -159,7 +173,7 @@ impl Task {
     async fn barrier(&mut self, epoch: Epoch) -> Result<()> {
         let mut operators = Vec::new();
         if let Head::Source(s) = &self.head {
-            operators.push(OperatorSnapshot { operator: s.name.clone(), splits: s.snapshot() });
+            operators.push(OperatorSnapshot { operator: s.name.clone(), splits: s.snapshot(), state: None });
         }
         operators.extend(self.chain.snapshot(epoch, &mut self.output).await?);
         // Nobody may be listening (no checkpoints): then the barrier only flushed.

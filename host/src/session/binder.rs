@@ -5,7 +5,7 @@ use crate::catalog::{TableColumn, TableColumnKind, TableDescriptor, TableFormat}
 use crate::connectors::api::{FormatBinding, LookupSource, Sink, Source, TableContext};
 use crate::connectors::native_format::NativeFormat;
 use crate::connectors::stand_in::{ReadAs, StandIn};
-use crate::data::{FailurePolicy, PathStep, TableSchema};
+use crate::data::{Column, FailurePolicy, PathStep, TableSchema};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::formats::{self, Decoder, Encoder, FormatContext, Framing};
@@ -52,6 +52,11 @@ impl Binder<'_> {
     ) -> Result<TableBinding> {
         let null_on_error = policy == FailurePolicy::Null;
         let stand_in = self.request.stand_ins.iter().find(|s| s.table == table.name);
+        // A stand-in holds every column in its one record.
+        let layout = match stand_in {
+            Some(_) => Layout::all_in_value(table, &schema),
+            None => Layout::of(table, &schema),
+        };
         let context = TableContext {
             table: table.name.as_str().into(),
             dialect: table.dialect,
@@ -61,7 +66,10 @@ impl Binder<'_> {
             base_dir: self.base_dir.to_path_buf(),
             time_zone: self.settings.time_zone,
             max_record_bytes: self.max_record_bytes(table),
-            format: self.format(table, role, &schema, null_on_error)?,
+            format: self.format(table, role, &layout, null_on_error)?,
+            key_format: self.key_format(table, role, &layout, null_on_error)?,
+            value_columns: layout.value.indexes,
+            key_columns: layout.key.indexes,
         };
         let Some(stand_in) = stand_in else {
             self.check_capability(table, role)?;
@@ -100,25 +108,51 @@ impl Binder<'_> {
         &self,
         table: &TableDescriptor,
         role: TableRole,
-        schema: &TableSchema,
+        layout: &Layout,
         null_on_error: bool,
     ) -> Result<Option<Arc<dyn FormatBinding>>> {
         let Some(format) = &table.format else { return Ok(None) };
         if format.identifier == "wasm" {
-            return self.plugin_format(table, format, role, schema).map(Some);
+            return self.plugin_format(table, format, role, &layout.value.schema).map(Some);
         }
-        let mut schema = schema.clone();
-        let by_position = formats::find(&format.identifier).is_some_and(|f| f.by_position(&format.options))
-            && role != TableRole::Sink;
-        if by_position {
-            place_columns(table, &mut schema);
-        }
-        let declared = table.columns.iter().filter(|c| matches!(c.kind, TableColumnKind::Physical { .. })).count();
+        let declared = layout.value.declared.len();
         if format.identifier == "raw" && declared != 1 {
             return Err(Error::user(format!(
                 "table {}: the raw format has exactly one column, not {declared}",
                 table.name
             )));
+        }
+        self.native_format(table, format, role, &layout.value, null_on_error).map(Some)
+    }
+
+    fn key_format(
+        &self,
+        table: &TableDescriptor,
+        role: TableRole,
+        layout: &Layout,
+        null_on_error: bool,
+    ) -> Result<Option<Arc<dyn FormatBinding>>> {
+        match &table.key {
+            Some((_, format)) if !layout.key.indexes.is_empty() => {
+                self.native_format(table, format, role, &layout.key, null_on_error).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn native_format(
+        &self,
+        table: &TableDescriptor,
+        format: &TableFormat,
+        role: TableRole,
+        part: &RecordPart,
+        null_on_error: bool,
+    ) -> Result<Arc<dyn FormatBinding>> {
+        let by_position = formats::find(&format.identifier).is_some_and(|f| f.by_position(&format.options))
+            && role != TableRole::Sink;
+        let mut schema = part.schema.clone();
+        if by_position {
+            place_columns(&part.declared, &mut schema);
         }
         let cx = FormatContext {
             table: table.name.as_str().into(),
@@ -126,9 +160,9 @@ impl Binder<'_> {
             options: format.options.clone(),
             time_zone: self.settings.time_zone,
             null_on_error,
-            record_width: by_position.then(|| physical(table).count()),
+            record_width: by_position.then_some(part.declared.len()),
         };
-        NativeFormat::bind(&format.identifier, cx).map(Some)
+        NativeFormat::bind(&format.identifier, cx)
     }
 
     /// `'format' = 'wasm'`: a formatter plugin.
@@ -158,9 +192,65 @@ impl Binder<'_> {
     }
 }
 
+/// The key or the value of a table's records.
+#[derive(Default)]
+struct RecordPart {
+    /// What is read or written of it, by the names in the record.
+    schema: TableSchema,
+    /// Where these columns stand in the table's schema.
+    indexes: Vec<usize>,
+    /// All of it, as the table declares it.
+    declared: Vec<String>,
+}
+
+impl RecordPart {
+    fn add(&mut self, index: usize, column: &Column) {
+        self.schema.columns.push(column.clone());
+        self.indexes.push(index);
+    }
+}
+
+/// Which columns lie in a record's key and which in its value.
+struct Layout {
+    key: RecordPart,
+    value: RecordPart,
+}
+
+impl Layout {
+    fn all_in_value(table: &TableDescriptor, schema: &TableSchema) -> Self {
+        let declared = table.readable_columns().into_iter().map(|c| c.name).collect();
+        let indexes = (0..schema.columns.len()).collect();
+        Self { key: RecordPart::default(), value: RecordPart { schema: schema.clone(), indexes, declared } }
+    }
+
+    /// `schema`: the columns of the table that are in use.
+    fn of(table: &TableDescriptor, schema: &TableSchema) -> Self {
+        let key = table.key.as_ref().map(|(layout, _)| layout);
+        let in_key = |name: &str| key.is_some_and(|k| k.columns.iter().any(|c| c == name));
+        let in_value = |name: &str| !in_key(name) || key.is_none_or(|k| k.in_value);
+        let mut layout = Self { key: RecordPart::default(), value: RecordPart::default() };
+        layout.value.declared = physical(table).map(|c| c.name.clone()).filter(|n| in_value(n)).collect();
+        for (i, column) in schema.columns.iter().enumerate().filter(|(_, c)| c.metadata.is_none()) {
+            if in_value(&column.name) {
+                layout.value.add(i, column);
+            }
+        }
+        let Some(key) = key else { return layout };
+        let in_record = |name: &str| name.strip_prefix(key.prefix.as_str()).unwrap_or(name).to_string();
+        layout.key.declared = key.columns.iter().map(|c| in_record(c)).collect();
+        for name in &key.columns {
+            if let Some(i) = schema.index_of(name) {
+                let column = &schema.columns[i];
+                let named = Column::new(in_record(name), column.logical_type.clone(), column.nullable);
+                layout.key.add(i, &named);
+            }
+        }
+        layout
+    }
+}
+
 /// Records whose fields have no names: each column stands where the table declares it, whatever the query reads.
-fn place_columns(table: &TableDescriptor, schema: &mut TableSchema) {
-    let declared: Vec<&str> = physical(table).map(|c| c.name.as_str()).collect();
+fn place_columns(declared: &[String], schema: &mut TableSchema) {
     for column in &mut schema.columns {
         if let Some(place) = declared.iter().position(|n| *n == column.name) {
             column.path = vec![PathStep::Index(place)];

@@ -87,6 +87,8 @@ pub const BAD_COLUMN: &str = "E0407";
 pub const INSERT_COLUMNS: &str = "E0408";
 /// A name that several tables have.
 pub const AMBIGUOUS_COLUMN: &str = "E0409";
+/// A stream of updates where they would be wrong.
+pub const CHANGELOG: &str = "E0410";
 
 /// A function that neither we nor the script have.
 pub const UNKNOWN_FUNCTION: &str = "E0501";

@@ -3,9 +3,9 @@
 
 pub mod options;
 
-use super::api::{Capabilities, ChangelogMode, ConnectorFactory, FailedRow, Sink, SinkWriter, TableContext};
+use super::api::{Capabilities, ConnectorFactory, FailedRow, Sink, SinkWriter, SubtaskContext, TableContext};
 use super::local::sink::{LineEncoder, write_stream};
-use crate::data::{Batch, RowError};
+use crate::data::{Batch, ChangelogMode, RowError};
 use crate::error::Result;
 use crate::formats::Framing;
 use crate::formats::json::{JsonEncoder, KindMember};
@@ -53,7 +53,7 @@ impl Sink for ConsoleSink {
         Some(1)
     }
 
-    fn writer(&self, _subtask: usize) -> Result<Box<dyn SinkWriter>> {
+    fn writer(&self, _cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>> {
         let lines = match &self.cx.format {
             Some(format) => LineEncoder::new(format.encoder()?, format.framing()),
             None => {

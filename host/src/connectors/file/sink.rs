@@ -1,6 +1,6 @@
 //! Writing: one part file per subtask, under a hidden name until the whole job has ended well.
 
-use crate::connectors::api::{FailedRow, FormatBinding, Sink, SinkWriter, TableContext};
+use crate::connectors::api::{FailedRow, FormatBinding, Sink, SinkWriter, SubtaskContext, TableContext};
 use crate::connectors::local::io_error;
 use crate::connectors::local::sink::LineEncoder;
 use crate::data::{Batch, RowError};
@@ -93,7 +93,7 @@ impl Drop for Parts {
 
 #[async_trait]
 impl Sink for FileSink {
-    async fn prepare(&self) -> Result<()> {
+    async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         let folder = &self.parts.folder;
         if folder.is_file() {
             return Err(Error::user(format!("table {}: path {} is a file", self.parts.table, folder.display()))
@@ -102,9 +102,9 @@ impl Sink for FileSink {
         std::fs::create_dir_all(folder).map_err(|e| io_error(&self.parts.table, "make the folder", folder, &e))
     }
 
-    fn writer(&self, subtask: usize) -> Result<Box<dyn SinkWriter>> {
+    fn writer(&self, cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>> {
         let lines = LineEncoder::new(self.format.encoder()?, self.format.framing());
-        Ok(Box::new(PartWriter { parts: self.parts.clone(), subtask, lines, out: None }))
+        Ok(Box::new(PartWriter { parts: self.parts.clone(), subtask: cx.subtask, lines, out: None }))
     }
 
     async fn commit(&self) -> Result<()> {

@@ -1,13 +1,16 @@
 //! Reading: whole files, or byte ranges of large ones.
 
 use super::paths::{Found, PathPattern};
-use crate::connectors::api::{Boundedness, Source, SourceReader, SourceSplit, TableContext};
+use crate::connectors::api::{
+    Boundedness, FormatBinding, Source, SourceReader, SourceSplit, SubtaskContext, TableContext,
+};
 use crate::connectors::local::load::{FileLookup, reload_interval};
 use crate::connectors::local::reader::{FileReader, FileSplit, is_gzip};
 use crate::connectors::local::records::RecordSpec;
 use crate::error::Result;
-use crate::formats::Framing;
+use crate::formats::{Decoder, Framing};
 use async_trait::async_trait;
+use std::sync::Arc;
 
 /// A range is never smaller than this, so that small files keep their line numbers.
 const RANGE_MIN: u64 = 8 << 20;
@@ -19,11 +22,12 @@ const RANGES_PER_SUBTASK: u64 = 4;
 pub struct FileSource {
     pattern: PathPattern,
     spec: RecordSpec,
+    format: Arc<dyn FormatBinding>,
 }
 
 impl FileSource {
     pub fn new(cx: &TableContext, pattern: PathPattern) -> Result<Self> {
-        Ok(Self { pattern, spec: record_spec(cx)? })
+        Ok(Self { pattern, spec: record_spec(cx)?, format: cx.format()?.clone() })
     }
 }
 
@@ -71,7 +75,11 @@ impl Source for FileSource {
         Ok(splits)
     }
 
-    fn reader(&self) -> Result<Box<dyn SourceReader>> {
+    fn decoder(&self) -> Result<Option<Box<dyn Decoder>>> {
+        self.format.decoder().map(Some)
+    }
+
+    fn reader(&self, _cx: &SubtaskContext) -> Result<Box<dyn SourceReader>> {
         Ok(Box::new(FileReader::new(self.spec.clone())))
     }
 }

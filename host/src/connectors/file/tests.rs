@@ -163,6 +163,6 @@ fn a_header_is_written_once_per_part() {
 fn a_sink_whose_path_is_a_file_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("out"), "").unwrap();
-    let error = block_on(FileFactory.sink(&json_table(dir.path(), "out")).unwrap().prepare()).unwrap_err();
+    let error = block_on(FileFactory.sink(&json_table(dir.path(), "out")).unwrap().prepare(None)).unwrap_err();
     assert!(error.message.contains("is a file"), "{error}");
 }

@@ -1,8 +1,23 @@
 //! Kafka. Only the option tables so far: jobs are checked, and run with stand-ins.
 pub mod options;
 
-use super::api::{Capabilities, ConnectorFactory, OptionProblem, TableUse};
+use super::api::{Capabilities, ConnectorFactory, KeyLayout, MetadataKey, MetadataType, OptionProblem, TableUse};
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
+
+const fn metadata(key: &'static str, data_type: MetadataType, writable: bool) -> MetadataKey {
+    MetadataKey { key, data_type, writable }
+}
+
+/// As Flink's Kafka connector names them.
+static METADATA: &[MetadataKey] = &[
+    metadata("topic", MetadataType::Text, true),
+    metadata("partition", MetadataType::Int, false),
+    metadata("headers", MetadataType::Headers, true),
+    metadata("leader-epoch", MetadataType::Int, false),
+    metadata("offset", MetadataType::BigInt, false),
+    metadata("timestamp", MetadataType::Instant, true),
+    metadata("timestamp-type", MetadataType::Text, false),
+];
 
 pub struct Kafka;
 
@@ -38,6 +53,25 @@ impl ConnectorFactory for Kafka {
             (Dialect::DtStack, false) => &[("field-delimiter", "|")],
             _ => &[],
         }
+    }
+    fn metadata(&self, dialect: Dialect) -> &'static [MetadataKey] {
+        if dialect == Dialect::Flink { METADATA } else { &[] }
+    }
+    fn key_layout(&self, table: &TableUse, options: &ResolvedOptions, _primary_key: &[String]) -> Option<KeyLayout> {
+        let (columns, format) = match table.dialect {
+            // flinkStreamSQL makes keys of its JSON sinks only.
+            Dialect::DtStack if table.is_sink && options.text("format").unwrap_or("json") == "json" => {
+                (options.list("partition-keys")?, "json")
+            }
+            Dialect::Flink => (options.list("key.fields")?, options.text("key.format")?),
+            _ => return None,
+        };
+        Some(KeyLayout {
+            format: format.to_string(),
+            columns: columns.to_vec(),
+            prefix: options.text("key.fields-prefix").unwrap_or_default().to_string(),
+            in_value: options.text("value.fields-include") != Some("EXCEPT_KEY"),
+        })
     }
     fn has_runtime(&self) -> bool {
         false
@@ -180,6 +214,17 @@ impl ConnectorFactory for UpsertKafka {
     }
     fn has_format(&self) -> bool {
         true
+    }
+    fn metadata(&self, _dialect: Dialect) -> &'static [MetadataKey] {
+        METADATA
+    }
+    fn key_layout(&self, _table: &TableUse, options: &ResolvedOptions, primary_key: &[String]) -> Option<KeyLayout> {
+        Some(KeyLayout {
+            format: options.text("key.format")?.to_string(),
+            columns: primary_key.to_vec(),
+            prefix: options.text("key.fields-prefix").unwrap_or_default().to_string(),
+            in_value: options.text("value.fields-include") != Some("EXCEPT_KEY"),
+        })
     }
     fn has_runtime(&self) -> bool {
         false

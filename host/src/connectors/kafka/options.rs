@@ -46,12 +46,6 @@ const VALUE_FIELDS_INCLUDE: OptionSpec = OptionSpec::new(
 )
 .default(&[(Flink, "ALL")]);
 
-const KEY_FORMAT_OPTIONS: [OptionSpec; 3] = [
-    OptionSpec::new("key.json", OptionType::Prefix, &[(Flink, "key.json.")], "Options of the key's format."),
-    OptionSpec::new("key.csv", OptionType::Prefix, &[(Flink, "key.csv.")], "Options of the key's format."),
-    OptionSpec::new("key.avro", OptionType::Prefix, &[(Flink, "key.avro.")], "Options of the key's format."),
-];
-
 const BOUNDED_MODE: OptionSpec = OptionSpec::new(
     "scan.bounded.mode",
     OptionType::Enum(&["unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets"]),
@@ -168,9 +162,6 @@ pub static KAFKA: &[OptionSpec] = &[
     ),
     KEY_FIELDS_PREFIX,
     VALUE_FIELDS_INCLUDE,
-    KEY_FORMAT_OPTIONS[0],
-    KEY_FORMAT_OPTIONS[1],
-    KEY_FORMAT_OPTIONS[2],
     OptionSpec::new("charset", OptionType::Text, &[(DtStack, "charsetName")], "The encoding of text.")
         .default(&[(DtStack, "UTF-8")]),
     OptionSpec::new(
@@ -247,9 +238,6 @@ pub static UPSERT_KAFKA: &[OptionSpec] = &[
     OptionSpec::new("format", OptionType::Text, &[(Flink, "value.format")], VALUE_FORMAT_DOC).required(&[Flink]),
     KEY_FIELDS_PREFIX,
     VALUE_FIELDS_INCLUDE,
-    KEY_FORMAT_OPTIONS[0],
-    KEY_FORMAT_OPTIONS[1],
-    KEY_FORMAT_OPTIONS[2],
     BOUNDED_MODE,
     BOUNDED_OFFSETS,
     BOUNDED_TIMESTAMP,

@@ -3,7 +3,8 @@
 use super::reader::FileReader;
 use super::records::RecordSpec;
 use crate::connectors::api::{
-    FailedRow, FormatBinding, LookupSource, Snapshot, SourceOutput, SourceReader, SourceSplit,
+    FailedRow, FormatBinding, LookupCache, LookupSettings, LookupSource, Snapshot, SourceOutput, SourceReader,
+    SourceSplit,
 };
 use crate::data::{Origin, RecordChunk};
 use crate::error::Result;
@@ -39,8 +40,8 @@ impl LookupSource for FileLookup {
         Ok(snapshot)
     }
 
-    fn reload_interval(&self) -> Option<Duration> {
-        self.reload
+    fn settings(&self) -> LookupSettings {
+        LookupSettings { cache: LookupCache::All { reload: self.reload }, ..LookupSettings::load_all() }
     }
 }
 

@@ -157,7 +157,7 @@ impl SourceReader for FileReader {
         self.queue.push_back(split);
     }
 
-    async fn poll(&mut self, max_rows: usize) -> Result<SourceOutput> {
+    async fn poll(&mut self, max_rows: usize, _max_wait: Duration) -> Result<SourceOutput> {
         self.next_output(max_rows)
     }
 
@@ -384,6 +384,7 @@ mod tests {
         let mut all = vec![];
         loop {
             match reader.next_output(max_rows).unwrap() {
+                SourceOutput::Idle => continue,
                 SourceOutput::Exhausted => return all,
                 SourceOutput::Records(chunk) => {
                     assert!(chunk.len() <= max_rows);

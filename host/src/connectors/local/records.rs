@@ -222,6 +222,7 @@ impl RecordCutter {
             header: self.chunk.header.clone(),
             bytes: rest,
             records: Vec::with_capacity(self.chunk.records.len()),
+            envelopes: Vec::new(),
             refused: Vec::new(),
         };
         std::mem::replace(&mut self.chunk, next)

@@ -2,15 +2,15 @@
 
 use super::connection::{Location, is_row_error, quoted};
 use super::values::{bind, check_types, column_type};
-use crate::connectors::api::{ChangelogMode, FailedRow, Sink, SinkWriter, TableContext};
-use crate::data::{Batch, Reason, RowError, RowKind, TableSchema};
+use crate::connectors::api::{FailedRow, Sink, SinkWriter, SubtaskContext, TableContext};
+use crate::data::{Batch, ChangelogMode, Reason, RowError, RowKind, TableSchema};
 use crate::error::{Error, Result};
 use crate::formats::Cell;
 use async_trait::async_trait;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{AssertSqlSafe, Connection, Row};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rows of one INSERT statement; a statement costs a hand-over to SQLite's thread, a row hardly anything.
 const ROWS_PER_STATEMENT: usize = 200;
@@ -143,7 +143,7 @@ impl Sink for SqliteSink {
         Some(1)
     }
 
-    async fn prepare(&self) -> Result<()> {
+    async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         let location = &self.target.location;
         let mut connection = location.open_to_write().await?;
         let create = AssertSqlSafe(self.target.create_sql());
@@ -152,8 +152,8 @@ impl Sink for SqliteSink {
         connection.close().await.map_err(|e| location.error("write", &e))
     }
 
-    fn writer(&self, _subtask: usize) -> Result<Box<dyn SinkWriter>> {
-        Ok(Box::new(SqliteWriter { target: self.target.clone(), connection: None, open_rows: None }))
+    fn writer(&self, _cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>> {
+        Ok(Box::new(SqliteWriter { target: self.target.clone(), connection: None, open_rows: None, open_since: None }))
     }
 }
 
@@ -162,6 +162,8 @@ struct SqliteWriter {
     connection: Option<SqliteConnection>,
     /// Rows in the open transaction; None: there is none.
     open_rows: Option<u64>,
+    /// When the open transaction began.
+    open_since: Option<Instant>,
 }
 
 /// What became of a statement.
@@ -179,11 +181,13 @@ impl SqliteWriter {
         if self.open_rows.is_none() {
             self.run("BEGIN IMMEDIATE").await?;
             self.open_rows = Some(0);
+            self.open_since = Some(Instant::now());
         }
         Ok(())
     }
 
     async fn commit(&mut self) -> Result<()> {
+        self.open_since = None;
         if self.open_rows.take().is_some() {
             self.run("COMMIT").await?;
         }
@@ -317,8 +321,8 @@ impl SinkWriter for SqliteWriter {
         self.commit().await
     }
 
-    fn flush_interval(&self) -> Option<Duration> {
-        self.target.flush_interval
+    fn flush_due(&self) -> Option<Instant> {
+        self.open_since.zip(self.target.flush_interval).map(|(since, interval)| since + interval)
     }
 
     async fn close(&mut self) -> Result<()> {

@@ -3,12 +3,13 @@
 use super::connection::{Location, quoted};
 use super::values::{append, check_types};
 use crate::connectors::api::{
-    Boundedness, FailedRow, LookupSource, Snapshot, Source, SourceOutput, SourceReader, SourceSplit, TableContext,
+    Boundedness, FailedRow, LookupCache, LookupSettings, LookupSource, Snapshot, Source, SourceOutput, SourceReader,
+    SourceSplit, SubtaskContext, TableContext,
 };
 use crate::connectors::local::load::reload_interval;
 use crate::data::{Reason, RecordChunk, RecordRef, RefusedRecord, RowError, TableSchema};
 use crate::error::{Error, Result};
-use crate::formats::{ColumnBuilder, TextRules};
+use crate::formats::{ColumnBuilder, Decoder, TextRules};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use async_trait::async_trait;
 use futures::TryStreamExt;
@@ -21,8 +22,6 @@ use std::time::Duration;
 
 /// Batches between the scanning thread and the reader.
 const BATCHES_AHEAD: usize = 2;
-/// How long a poll waits for the database before it gives control back.
-const POLL_WAIT: Duration = Duration::from_millis(50);
 const ROWS_PER_BATCH: usize = 8192;
 
 /// What is scanned.
@@ -162,7 +161,11 @@ impl Source for SqliteSource {
         Ok(vec![SourceSplit { id: id.into(), position: 0, detail: serde_json::Value::Null, size: None }])
     }
 
-    fn reader(&self) -> Result<Box<dyn SourceReader>> {
+    fn decoder(&self) -> Result<Option<Box<dyn Decoder>>> {
+        Ok(None)
+    }
+
+    fn reader(&self, _cx: &SubtaskContext) -> Result<Box<dyn SourceReader>> {
         Ok(Box::new(SqliteReader { scan: self.scan.clone(), queue: VecDeque::new(), current: None }))
     }
 }
@@ -208,7 +211,7 @@ impl SourceReader for SqliteReader {
         self.queue.push_back(split);
     }
 
-    async fn poll(&mut self, max_rows: usize) -> Result<SourceOutput> {
+    async fn poll(&mut self, max_rows: usize, max_wait: Duration) -> Result<SourceOutput> {
         loop {
             let Some((split, batches)) = &mut self.current else {
                 let Some(split) = self.queue.pop_front() else { return Ok(SourceOutput::Exhausted) };
@@ -216,16 +219,13 @@ impl SourceReader for SqliteReader {
                 self.current = Some((split, batches));
                 continue;
             };
-            match batches.recv_timeout(POLL_WAIT) {
+            match batches.recv_timeout(max_wait) {
                 Ok(Ok((columns, chunk))) => {
                     split.position += (chunk.records.len() + chunk.refused.len()) as u64;
                     return Ok(SourceOutput::Rows(columns, Arc::new(chunk)));
                 }
                 Ok(Err(e)) => return Err(e),
-                Err(RecvTimeoutError::Timeout) => {
-                    let (columns, chunk) = RowBatch::new(&self.scan, 0).take()?;
-                    return Ok(SourceOutput::Rows(columns, Arc::new(chunk)));
-                }
+                Err(RecvTimeoutError::Timeout) => return Ok(SourceOutput::Idle),
                 Err(RecvTimeoutError::Disconnected) => self.current = None,
             }
         }
@@ -264,7 +264,7 @@ impl LookupSource for SqliteLookup {
         Ok(snapshot)
     }
 
-    fn reload_interval(&self) -> Option<Duration> {
-        self.reload
+    fn settings(&self) -> LookupSettings {
+        LookupSettings { cache: LookupCache::All { reload: self.reload }, ..LookupSettings::load_all() }
     }
 }

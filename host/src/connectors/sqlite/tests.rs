@@ -1,7 +1,7 @@
 use super::*;
-use crate::connectors::api::{ChangelogMode, SourceOutput};
-use crate::connectors::testing::{batch, block_on, context, load, read_all, write_all};
-use crate::data::{Batch, Column, LogicalType as T, Reason, RowKind};
+use crate::connectors::api::SourceOutput;
+use crate::connectors::testing::{batch, block_on, context, load, read_all, subtask, write_all};
+use crate::data::{Batch, ChangelogMode, Column, LogicalType as T, Reason, RowKind};
 use crate::formats::testing::column;
 use std::path::Path;
 
@@ -84,7 +84,7 @@ fn one_bad_row_of_a_batch_is_named_and_the_rest_is_stored_b93() {
     let dir = tempfile::tempdir().unwrap();
     let mut columns = vec![column("id", T::Int), column("x", T::Double)];
     let cx = table(dir.path(), &columns, &[]);
-    block_on(SqliteFactory.sink(&cx).unwrap().prepare()).unwrap();
+    block_on(SqliteFactory.sink(&cx).unwrap().prepare(None)).unwrap();
     block_on(async {
         let mut db = super::connection::Location::new(&cx).unwrap().open_to_write().await.unwrap();
         sqlx::query("CREATE UNIQUE INDEX i ON \"we\"\"ird\" (id)").execute(&mut db).await.unwrap();
@@ -111,8 +111,8 @@ fn nothing_is_visible_before_the_flush() {
     let sink = SqliteFactory.sink(&cx).unwrap();
     let one = batch(&columns, &[r#"{"id":1}"#]);
     block_on(async {
-        sink.prepare().await.unwrap();
-        let mut writer = sink.writer(0).unwrap();
+        sink.prepare(None).await.unwrap();
+        let mut writer = sink.writer(&subtask()).unwrap();
         writer.write(&one, &mut vec![]).await.unwrap();
         assert_eq!(load_rows(&cx).await, 0);
         writer.flush(&mut vec![]).await.unwrap();
@@ -156,18 +156,20 @@ fn reading_goes_on_at_a_snapshot_and_physical_names_count() {
     renamed.path = columns[0].path.clone();
     let cx = table(dir.path(), &[renamed], &[]);
     let source = SqliteFactory.source(&cx).unwrap();
-    let mut first = source.reader().unwrap();
+    let mut first = source.reader(&subtask()).unwrap();
     block_on(source.enumerate(1)).unwrap().into_iter().for_each(|s| first.add_split(s));
     let mut seen = 0;
     while seen == 0 {
-        let Ok(SourceOutput::Rows(batch, _)) = block_on(first.poll(4)) else { panic!("no rows") };
+        let Ok(SourceOutput::Rows(batch, _)) = block_on(first.poll(4, std::time::Duration::from_secs(1))) else {
+            panic!("no rows")
+        };
         seen = batch.num_rows();
     }
     assert_eq!(seen, 4);
-    let mut second = source.reader().unwrap();
+    let mut second = source.reader(&subtask()).unwrap();
     first.snapshot().into_iter().for_each(|s| second.add_split(s));
     let mut rest = vec![];
-    while let SourceOutput::Rows(batch, chunk) = block_on(second.poll(4)).unwrap() {
+    while let SourceOutput::Rows(batch, chunk) = block_on(second.poll(4, std::time::Duration::from_secs(1))).unwrap() {
         rest.extend(chunk.records.iter().map(|r| r.position).zip(crate::formats::testing::rows_as_json(&batch)));
     }
     assert_eq!(rest.first(), Some(&(5, r#"{"other":5}"#.to_string())));

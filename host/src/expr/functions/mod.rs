@@ -6,6 +6,7 @@ mod arithmetic;
 mod call;
 mod casting;
 mod conditional;
+mod nested;
 mod text;
 mod time;
 pub(super) mod types;
@@ -54,8 +55,14 @@ const PURE: Builtin = Builtin {
     eval: |call| call.internal("has no code"),
 };
 
-static BUILTINS: &[&[Builtin]] =
-    &[text::FUNCTIONS, conditional::FUNCTIONS, arithmetic::FUNCTIONS, time::FUNCTIONS, casting::FUNCTIONS];
+static BUILTINS: &[&[Builtin]] = &[
+    text::FUNCTIONS,
+    conditional::FUNCTIONS,
+    arithmetic::FUNCTIONS,
+    time::FUNCTIONS,
+    casting::FUNCTIONS,
+    nested::FUNCTIONS,
+];
 
 fn builtins() -> impl Iterator<Item = &'static Builtin> {
     BUILTINS.iter().copied().flatten()
@@ -165,6 +172,7 @@ impl ScalarUDFImpl for FlinkFunction {
         let args = self.own(args).iter().map(|a| a.schema_name().to_string()).collect::<Vec<_>>();
         Ok(match (self.def.name, args.as_slice()) {
             ("$cast", [value, to]) => format!("CAST({value} AS {to})"),
+            ("$field", [row, name]) => format!("{row}.{name}"),
             ("$try_cast", [value, to]) => format!("TRY_CAST({value} AS {to})"),
             (name, [l, r]) if arithmetic::sign(name).is_some() => {
                 format!("{l} {} {r}", arithmetic::sign(name).unwrap_or_default())
