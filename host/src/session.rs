@@ -47,6 +47,20 @@ impl CompiledJob {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
 
+    /// Adds what a table's server says against it.
+    pub fn refused_by_server(&mut self, table: &str, error: Error) {
+        let place = self.catalog.tables.get(table).map(|t| t.name_span);
+        let d = Diagnostic::error(codes::CONNECTOR, place, error.message);
+        let d = match error.hint {
+            Some(hint) => d.hint(hint),
+            None => d,
+        };
+        if !self.diagnostics.contains(&d) {
+            self.diagnostics.push(d);
+        }
+        in_order(&mut self.diagnostics);
+    }
+
     /// The declared tables, for `check`.
     pub fn describe(&self) -> String {
         let roles = self.roles();
@@ -116,9 +130,14 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
     outputs::check(request, &graph, &base_dir, &mut out);
 
     // Several walks see the same place; a message is shown once, in the order of the text.
-    out.sort_by_key(|d| (d.span.map(|s| (s.start, s.end)), d.severity, d.code));
+    in_order(&mut out);
     out.dedup();
     Ok(CompiledJob { file, catalog, settings, diagnostics: out, graph: Some(graph) })
+}
+
+/// The order of the text.
+fn in_order(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|d| (d.span.map(|s| (s.start, s.end)), d.severity, d.code));
 }
 
 fn read(path: &Path) -> Result<SourceFile> {

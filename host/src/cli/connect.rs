@@ -1,10 +1,8 @@
 //! `wasmill check --connect`: asks every server of the job whether its tables are there and fit.
 
-use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::plan::graph::{JobGraph, OperatorKind, TableBinding};
 use crate::session::CompiledJob;
-use crate::sql::codes;
 
 /// Adds what the servers say to the job's messages.
 pub fn connect(job: &mut CompiledJob) -> Result<()> {
@@ -17,17 +15,8 @@ pub fn connect(job: &mut CompiledJob) -> Result<()> {
     let refused = runtime.block_on(probe(graph));
     runtime.shutdown_background();
     for (table, error) in refused {
-        let place = job.catalog.tables.get(&*table).map(|t| t.name_span);
-        let d = Diagnostic::error(codes::CONNECTOR, place, error.message.clone());
-        let d = match error.hint {
-            Some(hint) => d.hint(hint),
-            None => d,
-        };
-        if !job.diagnostics.contains(&d) {
-            job.diagnostics.push(d);
-        }
+        job.refused_by_server(&table, error);
     }
-    job.diagnostics.sort_by_key(|d| (d.span.map(|s| (s.start, s.end)), d.severity, d.code));
     Ok(())
 }
 
