@@ -150,9 +150,7 @@ fn latency(brokers: &str, from: &str, to: &str, rate: u64, seconds: u64) -> Done
                 std::thread::sleep(Duration::from_micros(500));
             }
             let micros = (due - origin).as_micros();
-            let record = format!(
-                "{{\"channel\":\"a\",\"name\":\"{micros}\",\"pv\":\"99\",\"a\":\"1\",\"b\":\"2\"}}"
-            );
+            let record = format!("{{\"channel\":\"a\",\"name\":\"{micros}\",\"pv\":\"99\",\"a\":\"1\",\"b\":\"2\"}}");
             send(&producer, &from, n as i32 % PARTITIONS, record.as_bytes());
         }
         producer.flush(Duration::from_secs(30)).map_err(|e| e.to_string())

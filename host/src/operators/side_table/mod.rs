@@ -40,7 +40,8 @@ pub struct SideTable {
 #[derive(Clone)]
 struct Loaded {
     snapshot: Arc<Snapshot>,
-    at: Instant,
+    /// When to load anew; None: never, or it is being loaded.
+    next: Option<Instant>,
 }
 
 impl SideTable {
@@ -67,7 +68,7 @@ impl SideTable {
     }
 
     /// What can be done before the first row: a table that is loaded whole is loaded.
-    pub async fn open(&self) -> Result<()> {
+    pub async fn open(self: &Arc<Self>) -> Result<()> {
         match self.fetcher {
             Some(_) => Ok(()),
             None => self.current().await.map(|_| ()),
@@ -76,7 +77,7 @@ impl SideTable {
 
     /// Rows that hold (at least) those of these keys. `Partly`: only of the keys that are known already, and the rows
     /// of the batch that have to wait for theirs.
-    pub async fn rows_of(&self, keys: &Keys<'_>) -> Result<Found> {
+    pub async fn rows_of(self: &Arc<Self>, keys: &Keys<'_>) -> Result<Found> {
         let Some(fetcher) = &self.fetcher else { return Ok(Found::All(self.current().await?)) };
         let (mut found, missing) = fetcher.cached(keys);
         if missing.is_empty() || self.ordered {
@@ -92,29 +93,44 @@ impl SideTable {
         Ok(Arc::new(assemble(self, fetcher.fetch(self, keys, missing).await?)?))
     }
 
-    /// The current snapshot; loads it first, and anew when its interval has passed. A failed reload keeps the old one.
-    async fn current(&self) -> Result<Arc<Snapshot>> {
+    /// The current snapshot; the first call loads it. When its interval has passed, it is loaded anew beside the stream,
+    /// which goes on with the old one until then. A failed reload keeps the old one; the next interval tries again.
+    async fn current(self: &Arc<Self>) -> Result<Arc<Snapshot>> {
         let mut slot = self.snapshot.lock().await;
-        let due = match &*slot {
-            None => true,
-            Some(l) => match self.source.settings().cache {
-                LookupCache::All { reload } => reload.is_some_and(|i| l.at.elapsed() >= i),
-                LookupCache::Lru(_) | LookupCache::None => false,
-            },
-        };
-        if due {
-            match (self.load().await, &mut *slot) {
-                (Ok(s), _) => *slot = Some(Loaded { snapshot: Arc::new(s), at: Instant::now() }),
-                (Err(e), None) => return Err(e),
-                (Err(e), Some(old)) => {
-                    tracing::warn!("side table {}: reload failed, the rows loaded before stay in use: {e}", self.name);
-                    old.at = Instant::now();
+        match &mut *slot {
+            None => {
+                let loaded = Arc::new(self.load().await?);
+                *slot = Some(Loaded { snapshot: loaded.clone(), next: self.next_reload() });
+                Ok(loaded)
+            }
+            Some(loaded) => {
+                if loaded.next.is_some_and(|next| next <= Instant::now()) {
+                    loaded.next = None;
+                    tokio::spawn(self.clone().reload());
                 }
+                Ok(loaded.snapshot.clone())
             }
         }
-        match &*slot {
-            Some(l) => Ok(l.snapshot.clone()),
-            None => Err(Error::internal(format!("side table {} not loaded", self.name))),
+    }
+
+    fn next_reload(&self) -> Option<Instant> {
+        match self.source.settings().cache {
+            LookupCache::All { reload } => reload.map(|interval| Instant::now() + interval),
+            LookupCache::Lru(_) | LookupCache::None => None,
+        }
+    }
+
+    async fn reload(self: Arc<Self>) {
+        let loaded = self.load().await;
+        let mut slot = self.snapshot.lock().await;
+        let Some(current) = &mut *slot else { return };
+        current.next = self.next_reload();
+        match loaded {
+            Ok(snapshot) => current.snapshot = Arc::new(snapshot),
+            Err(e) => {
+                self.metrics.retries.add(1);
+                tracing::warn!("side table {}: reload failed, the rows loaded before stay in use: {e}", self.name);
+            }
         }
     }
 
@@ -152,3 +168,6 @@ pub enum Found {
     /// Of some keys; and rows of the batch, the first of each key that has to be asked for.
     Partly(Arc<Snapshot>, Vec<u32>),
 }
+
+#[cfg(test)]
+mod tests;

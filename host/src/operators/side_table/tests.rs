@@ -1,0 +1,245 @@
+use super::*;
+use crate::connectors::api::{LookupSettings, LruSpec, Snapshot as Answer};
+use crate::data::FailurePolicy;
+use crate::expr::ExprContext;
+use crate::metrics::OperatorRole;
+use crate::operators::failures::DeadLetters;
+use arrow::array::{ArrayRef, AsArray, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Int32Type, Schema};
+use async_trait::async_trait;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
+
+/// Keys 0..100, each with as many rows as its last digit; remembers what it was asked.
+struct Numbers {
+    settings: LookupSettings,
+    asked: Mutex<Vec<Vec<i32>>>,
+    /// Queries that fail before one succeeds.
+    failures: AtomicU32,
+    takes: Duration,
+}
+
+fn schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("id", DataType::Int32, true), Field::new("v", DataType::Utf8, true)]))
+}
+
+#[async_trait]
+impl LookupSource for Numbers {
+    fn settings(&self) -> LookupSettings {
+        self.settings.clone()
+    }
+    async fn load_all(&self) -> Result<Answer> {
+        Err(Error::internal("not loaded whole"))
+    }
+    async fn lookup(&self, key_columns: &[String], keys: &RecordBatch) -> Result<Answer> {
+        assert_eq!((key_columns, keys.schema().field(0).data_type()), (&["id".to_string()][..], &DataType::Int32));
+        let ids: Vec<i32> = keys.column(0).as_primitive::<Int32Type>().values().to_vec();
+        self.asked.lock().unwrap().push(ids.clone());
+        tokio::time::sleep(self.takes).await;
+        if self.failures.fetch_update(SeqCst, SeqCst, |n| n.checked_sub(1)).is_ok() {
+            return Err(Error::external("the server went away"));
+        }
+        let rows: Vec<i32> =
+            ids.iter().filter(|i| (0..100).contains(*i)).flat_map(|&i| vec![i; (i % 10) as usize]).collect();
+        let values = StringArray::from_iter_values(rows.iter().map(|i| format!("v{i}")));
+        let columns: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(rows)), Arc::new(values)];
+        Ok(Answer { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
+    }
+}
+
+fn settings(cache: LookupCache) -> LookupSettings {
+    LookupSettings { cache, ordered: true, concurrency: 4, keys_per_query: 3, timeout: None, retries: 2 }
+}
+
+fn lru(max_keys: usize) -> LookupCache {
+    LookupCache::Lru(LruSpec { max_keys, expire_after_write: None, expire_after_access: None, cache_missing: true })
+}
+
+fn table(source: Arc<dyn LookupSource>) -> Arc<SideTable> {
+    use crate::expr::program::StepPlan;
+    use datafusion_common::{Column, DFSchema};
+    use datafusion_expr::{Expr, cast};
+    let input = Arc::new(DFSchema::try_from(schema()).unwrap());
+    let key = cast(Expr::Column(Column::new_unqualified("id")), DataType::Int64);
+    let output = Arc::new(Schema::new(vec![Field::new("k", DataType::Int64, true)]));
+    let step = StepPlan::Project { exprs: vec![key], names: vec!["k".into()], input, output };
+    let keys = ProgramPlan::new(vec![step], Arc::new(ExprContext::default()));
+    let stage = StagePolicy::new("dim", FailurePolicy::Fail, None);
+    let failures = Arc::new(FailureHandler::new("job", DeadLetters::Printed));
+    let metrics = OperatorMetrics::new("dim", OperatorRole::SideTable);
+    Arc::new(SideTable::new("dim".into(), source, schema(), vec!["id".into()], keys, 1 << 20, stage, failures, metrics))
+}
+
+fn numbers(cache: LookupCache) -> Arc<Numbers> {
+    Arc::new(Numbers {
+        settings: settings(cache),
+        asked: Mutex::default(),
+        failures: AtomicU32::new(0),
+        takes: Duration::ZERO,
+    })
+}
+
+/// How many rows each key has, as the join would see it. Keys are BIGINT, the column is INT.
+async fn ask(table: &Arc<SideTable>, keys: &[Option<i64>]) -> Result<Vec<usize>> {
+    let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(keys.to_vec()))];
+    let encoded = encode(&converter(&columns)?, &columns)?;
+    let keys = Keys { encoded: &encoded, columns: &columns };
+    let rows = match table.rows_of(&keys).await? {
+        Found::All(rows) => rows,
+        Found::Partly(_, missing) => table.rest_of(&keys, &missing).await?,
+    };
+    let count = |key: &Key| {
+        let rows_of_key = rows.matches(key);
+        let ids = rows.rows.column(0).as_primitive::<Int32Type>();
+        assert!(rows_of_key.windows(2).all(|w| ids.value(w[0] as usize) == ids.value(w[1] as usize)));
+        rows_of_key.len()
+    };
+    Ok(encoded.iter().map(|k| k.as_ref().map_or(0, count)).collect())
+}
+
+fn asked(source: &Numbers) -> Vec<Vec<i32>> {
+    let mut asked: Vec<Vec<i32>> = std::mem::take(&mut *source.asked.lock().unwrap());
+    asked.sort();
+    asked
+}
+
+#[tokio::test]
+async fn many_keys_are_one_query_and_each_is_asked_for_once() {
+    let source = numbers(lru(100));
+    let table = table(source.clone());
+    let counts = ask(&table, &[Some(13), None, Some(13), Some(5), Some(200), Some(21)]).await.unwrap();
+    assert_eq!(counts, [3, 0, 3, 5, 0, 1]);
+    assert_eq!(asked(&source), [vec![13, 5, 200], vec![21]]);
+    assert_eq!(ask(&table, &[Some(200), Some(13)]).await.unwrap(), [0, 3]);
+    assert_eq!(asked(&source), Vec::<Vec<i32>>::new(), "known keys, and known missing ones, are not asked for");
+}
+
+#[tokio::test]
+async fn without_a_cache_each_batch_asks_anew() {
+    let source = numbers(LookupCache::None);
+    let table = table(source.clone());
+    for _ in 0..2 {
+        assert_eq!(ask(&table, &[Some(3), Some(3)]).await.unwrap(), [3, 3]);
+        assert_eq!(asked(&source), [vec![3]]);
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_does_not_fit_its_column_has_no_row_and_is_not_asked_for() {
+    let source = numbers(lru(100));
+    let table = table(source.clone());
+    assert_eq!(ask(&table, &[Some(1 << 40), Some(2)]).await.unwrap(), [0, 2]);
+    assert_eq!(asked(&source), [vec![2]]);
+}
+
+#[tokio::test]
+async fn two_callers_share_one_query() {
+    for cache in [lru(100), LookupCache::None] {
+        let mut source = numbers(cache);
+        Arc::get_mut(&mut source).unwrap().takes = Duration::from_millis(50);
+        let table = table(source.clone());
+        let (a, b) = tokio::join!(ask(&table, &[Some(4), Some(5)]), ask(&table, &[Some(5), Some(6)]));
+        assert_eq!((a.unwrap(), b.unwrap()), (vec![4, 5], vec![5, 6]));
+        assert_eq!(asked(&source), [vec![4, 5], vec![6]]);
+    }
+}
+
+#[tokio::test]
+async fn a_failed_query_is_tried_again_and_then_fails_the_job() {
+    let source = numbers(lru(100));
+    source.failures.store(2, SeqCst);
+    let table = table(source.clone());
+    assert_eq!(ask(&table, &[Some(1)]).await.unwrap(), [1]);
+    assert_eq!(asked(&source).len(), 3);
+    assert_eq!(table.metrics.retries.get(), 2);
+    source.failures.store(3, SeqCst);
+    let error = ask(&table, &[Some(2)]).await.unwrap_err();
+    assert!(error.message.contains("side table dim: asked 3 time(s)"), "{error}");
+    assert_eq!(ask(&table, &[Some(2)]).await.unwrap(), [2], "a failure is not remembered");
+}
+
+#[tokio::test]
+async fn who_waits_for_a_query_that_fails_asks_himself() {
+    let mut source = numbers(lru(100));
+    {
+        let s = Arc::get_mut(&mut source).unwrap();
+        s.takes = Duration::from_millis(50);
+        s.settings.retries = 0;
+        s.failures = AtomicU32::new(1);
+    }
+    let table = table(source.clone());
+    let (a, b) = tokio::join!(ask(&table, &[Some(7)]), ask(&table, &[Some(7)]));
+    assert!(a.is_err());
+    assert_eq!(b.unwrap(), [7]);
+}
+
+#[tokio::test]
+async fn a_query_that_takes_too_long_has_failed() {
+    let mut source = numbers(lru(100));
+    {
+        let s = Arc::get_mut(&mut source).unwrap();
+        s.takes = Duration::from_secs(5);
+        s.settings.timeout = Some(Duration::from_millis(20));
+        s.settings.retries = 0;
+    }
+    let error = ask(&table(source), &[Some(1)]).await.unwrap_err();
+    assert!(error.message.contains("no answer within 20 ms"), "{error}");
+}
+
+#[tokio::test]
+async fn unordered_answers_known_keys_first() {
+    let mut source = numbers(lru(100));
+    Arc::get_mut(&mut source).unwrap().settings.ordered = false;
+    let table = table(source.clone());
+    ask(&table, &[Some(1)]).await.unwrap();
+    let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(vec![2, 1, 3]))];
+    let encoded = encode(&converter(&columns).unwrap(), &columns).unwrap();
+    match table.rows_of(&Keys { encoded: &encoded, columns: &columns }).await.unwrap() {
+        Found::Partly(known, missing) => assert_eq!((known.rows.num_rows(), missing), (1, vec![0, 2])),
+        Found::All(_) => panic!("waited for all"),
+    }
+}
+
+/// A table that is loaded whole; what it holds changes with every load, and some loads fail.
+struct Changing {
+    loads: AtomicU32,
+    failing: Mutex<Vec<u32>>,
+}
+
+#[async_trait]
+impl LookupSource for Changing {
+    fn settings(&self) -> LookupSettings {
+        let cache = LookupCache::All { reload: Some(Duration::from_millis(20)) };
+        LookupSettings { cache, ..LookupSettings::load_all() }
+    }
+    async fn load_all(&self) -> Result<Answer> {
+        let n = self.loads.fetch_add(1, SeqCst);
+        if self.failing.lock().unwrap().contains(&n) {
+            return Err(Error::external("the server is down"));
+        }
+        let columns: Vec<ArrayRef> =
+            vec![Arc::new(Int32Array::from(vec![n as i32])), Arc::new(StringArray::from(vec!["x"]))];
+        Ok(Answer { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
+    }
+}
+
+#[tokio::test]
+async fn a_failed_reload_keeps_the_rows_and_the_next_one_brings_new_ones_b110() {
+    let source = Arc::new(Changing { loads: AtomicU32::new(0), failing: Mutex::new(vec![1]) });
+    let table = table(source.clone());
+    table.open().await.unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    let mut seen = vec![];
+    while seen.last() != Some(&2) {
+        assert!(Instant::now() < end, "saw {seen:?}");
+        for n in 0..3 {
+            if ask(&table, &[Some(n)]).await.unwrap() == [1] && seen.last() != Some(&n) {
+                seen.push(n);
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(seen, [0, 2]);
+    assert!(table.metrics.retries.get() >= 1);
+}
