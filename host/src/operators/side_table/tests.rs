@@ -219,7 +219,7 @@ impl LookupSource for Changing {
             return Err(Error::external("the server is down"));
         }
         let columns: Vec<ArrayRef> =
-            vec![Arc::new(Int32Array::from(vec![n as i32])), Arc::new(StringArray::from(vec!["x"]))];
+            vec![Arc::new(Int32Array::from(vec![n.min(2) as i32])), Arc::new(StringArray::from(vec!["x"]))];
         Ok(Answer { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
     }
 }
