@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # mariadb.sh DIR start|stop|kill
 # A private MariaDB (Debian's mariadb-server) on 127.0.0.1, its data in DIR, with TLS offered. Database `test`; user
-# wasmill with password wasmill-secret may do everything in it.
+# wasmill with password wasmill-secret may do everything.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 2 ] || die "usage: mariadb.sh DIR start|stop|kill"
@@ -36,7 +36,7 @@ wait_for 60 "$dir" "$dir/server.log" mariadb --no-defaults -uroot -S "$socket" -
 mariadb --no-defaults -uroot -S "$socket" -e "
   CREATE DATABASE IF NOT EXISTS test;
   CREATE USER IF NOT EXISTS wasmill@'%' IDENTIFIED BY 'wasmill-secret';
-  GRANT ALL ON test.* TO wasmill@'%'; GRANT PROCESS, CONNECTION ADMIN ON *.* TO wasmill@'%';"
+  GRANT ALL ON *.* TO wasmill@'%' WITH GRANT OPTION;"
 cat >"$dir/env" <<P
 WASMILL_MYSQL=127.0.0.1:$port
 WASMILL_MYSQL_USER=wasmill

@@ -68,7 +68,7 @@ impl Kafka {
     #[track_caller]
     pub fn create(&self, topic: &str, partitions: u32) {
         let partitions = partitions.to_string();
-        self.tool("TopicCommand", &["--create", "--topic", topic, "--partitions", &partitions]);
+        self.tool("TopicCommand", &["--create", "--if-not-exists", "--topic", topic, "--partitions", &partitions]);
     }
     /// A class of Kafka's own tools (`TopicCommand`, `ConsumerGroupCommand`, ..).
     #[track_caller]
