@@ -7,6 +7,7 @@ pub mod data;
 pub mod diagnostic;
 pub mod error;
 pub mod expr;
+pub mod files;
 pub mod formats;
 pub mod metrics;
 pub mod operators;

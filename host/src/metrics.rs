@@ -140,6 +140,33 @@ pub struct Progress {
 pub struct JobMetrics {
     operators: Mutex<Vec<Arc<OperatorMetrics>>>,
     readers: Mutex<Vec<Arc<Progress>>>,
+    pub checkpoints: CheckpointMetrics,
+}
+
+/// Figures of the job's checkpoints and restarts.
+#[derive(Debug, Default)]
+pub struct CheckpointMetrics {
+    pub completed: Counter,
+    pub failed: Counter,
+    /// From trigger to durable.
+    pub last_millis: Gauge,
+    pub restarts: Counter,
+}
+
+impl CheckpointMetrics {
+    /// (name, figures) of the lines that have something to say.
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let mut lines = vec![];
+        let (completed, failed) = (self.completed.get(), self.failed.get());
+        if completed + failed > 0 {
+            let last = self.last_millis.get().map_or(String::new(), |ms| format!(", {ms} ms for the last"));
+            lines.push(("Checkpoints", format!("{completed} completed, {failed} failed{last}")));
+        }
+        if self.restarts.get() > 0 {
+            lines.push(("Restarts", self.restarts.get().to_string()));
+        }
+        lines
+    }
 }
 
 /// Sums over the job's sources and sinks, for the progress line.
@@ -154,8 +181,19 @@ pub struct Totals {
 }
 
 impl JobMetrics {
-    pub fn register(&self, operator: Arc<OperatorMetrics>) {
-        self.operators.lock().unwrap_or_else(PoisonError::into_inner).push(operator);
+    /// The figures of the operator; they go on where an earlier attempt of the job has left them.
+    pub fn operator(&self, name: &str, role: OperatorRole) -> Arc<OperatorMetrics> {
+        let mut operators = self.operators.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) = operators.iter().find(|o| o.name == name) {
+            return there.clone();
+        }
+        let new = OperatorMetrics::new(name, role);
+        operators.push(new.clone());
+        new
+    }
+    /// A new attempt has new readers.
+    pub fn forget_readers(&self) {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
     pub fn register_reader(&self) -> Arc<Progress> {
         let p = Arc::new(Progress::default());
@@ -190,7 +228,9 @@ impl JobMetrics {
     /// One line per operator, aligned.
     pub fn summary(&self) -> String {
         let operators = self.operators();
-        let width = operators.iter().map(|o| o.name.chars().count()).max().unwrap_or(0);
-        operators.iter().map(|o| format!("  {:width$}  {}\n", o.name, o.line())).collect()
+        let operators = operators.iter().map(|o| (o.name.as_str(), o.line()));
+        let lines: Vec<(&str, String)> = operators.chain(self.checkpoints.lines()).collect();
+        let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        lines.iter().map(|(name, line)| format!("  {name:width$}  {line}\n")).collect()
     }
 }

@@ -8,19 +8,35 @@ use wasmill_tests::root;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("data", &["error"]),
     ("error", &[]),
+    ("files", &[]),
     ("diagnostic", &[]),
     ("metrics", &[]),
     ("sql", &["diagnostic", "data"]),
     ("expr", &["data", "error", "diagnostic", "sql"]),
     ("formats", &["data", "error", "sql"]),
-    ("connectors", &["data", "error", "formats", "metrics", "sql"]),
+    ("connectors", &["data", "error", "files", "formats", "metrics", "sql"]),
     ("wasm", &["data", "error", "formats", "connectors", "expr", "sql"]),
     ("catalog", &["connectors", "formats", "sql", "data", "diagnostic", "error"]),
-    ("operators", &["connectors", "formats", "data", "error", "expr", "wasm", "metrics"]),
+    ("operators", &["connectors", "formats", "data", "error", "expr", "files", "wasm", "metrics"]),
     ("plan", &["catalog", "connectors", "formats", "data", "diagnostic", "error", "expr", "sql"]),
     ("runtime", &["operators", "plan", "connectors", "data", "error", "expr", "metrics"]),
     ("session", &["catalog", "connectors", "data", "diagnostic", "error", "expr", "formats", "plan", "sql", "wasm"]),
-    ("cli", &["session", "connectors", "runtime", "operators", "plan", "diagnostic", "error", "metrics", "wasm"]),
+    (
+        "cli",
+        &[
+            "session",
+            "connectors",
+            "runtime",
+            "operators",
+            "plan",
+            "data",
+            "diagnostic",
+            "error",
+            "metrics",
+            "sql",
+            "wasm",
+        ],
+    ),
 ];
 
 /// (crate, modules that alone may name it)

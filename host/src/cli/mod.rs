@@ -69,6 +69,18 @@ pub struct RunArgs {
     /// printed
     #[arg(long, value_name = "PATH")]
     pub dead_letters: Option<PathBuf>,
+    /// Keep checkpoints in this folder, to go on from after a crash or a stop [default: in memory]
+    #[arg(long, value_name = "DIR")]
+    pub checkpoint_dir: Option<PathBuf>,
+    /// How often, such as 10s [default: 10s for jobs with a checkpoint folder or without end]
+    #[arg(long, value_name = "DURATION")]
+    pub checkpoint_interval: Option<String>,
+    /// Go on from the newest complete checkpoint of the folder, or from the one of this number
+    #[arg(long, value_name = "latest|EPOCH", num_args = 0..=1, require_equals = true, default_missing_value = "latest")]
+    pub from_checkpoint: Option<String>,
+    /// Drop what the checkpoint holds of tables that the job no longer has
+    #[arg(long)]
+    pub allow_non_restored_state: bool,
     /// No progress and no summary
     #[arg(long)]
     pub quiet: bool,

@@ -1,13 +1,18 @@
 //! `wasmill run`.
 
 use super::{RunArgs, check::print_diagnostics, report};
+use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::metrics::JobMetrics;
 use crate::operators::DeadLetters;
 use crate::plan::graph::{JobGraph, OperatorKind};
+use crate::plan::settings::JobSettings;
+use crate::runtime::checkpoint::Resume;
 use crate::runtime::job::{JobControl, RunOptions, start};
 use crate::session::compile;
+use crate::sql::options::duration;
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,16 +38,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
             .with_hint("`wasmill check` shows what the file declares"));
     }
     refuse_without_runtime(&graph)?;
-    let dead_letters = match &args.dead_letters {
-        Some(path) => DeadLetters::to_file(path)?,
-        None => DeadLetters::Printed,
-    };
-    let options = RunOptions {
-        batch_rows: job.settings.batch_rows,
-        chaining: job.settings.chaining,
-        dead_letters,
-        ..RunOptions::default()
-    };
+    let options = options(args, job.settings)?;
     // The tasks have threads of their own; this runtime carries their I/O.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -61,6 +57,65 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
             Ok(ExitCode::from(code))
         }
     }
+}
+
+fn options(args: &RunArgs, settings: JobSettings) -> Result<RunOptions> {
+    let checkpoint_dir = match (&args.checkpoint_dir, &settings.checkpoints.dir) {
+        (Some(dir), _) => Some(dir.clone()),
+        (None, Some(text)) => Some(checkpoint_dir(&args.job.job, text)?),
+        (None, None) => None,
+    };
+    let resume = resume(args.from_checkpoint.as_deref(), checkpoint_dir.is_some())?;
+    let mut checkpoints = settings.checkpoints;
+    if let Some(text) = &args.checkpoint_interval {
+        let interval = duration(text, Duration::from_millis(1)).ok_or_else(|| {
+            Error::user(format!("--checkpoint-interval {text}: expected a duration such as 500ms, 10s, 5min"))
+        })?;
+        checkpoints.interval = Some(interval);
+    }
+    let dead_letters = match &args.dead_letters {
+        Some(path) => DeadLetters::to_file(path, resume != Resume::Anew)?,
+        None => DeadLetters::Printed,
+    };
+    Ok(RunOptions {
+        batch_rows: settings.batch_rows,
+        chaining: settings.chaining,
+        dead_letters,
+        checkpoint_dir,
+        resume,
+        allow_non_restored_state: args.allow_non_restored_state,
+        checkpoints,
+        restart: settings.restart,
+        ..RunOptions::default()
+    })
+}
+
+/// The folder that a setting names: as in Flink an URI, else a path that starts at the folder of the job file.
+fn checkpoint_dir(job: &Path, text: &str) -> Result<PathBuf> {
+    let local = match text.split_once("://") {
+        None => text.strip_prefix("file:").unwrap_or(text),
+        Some(("file", path)) => path,
+        Some((scheme, _)) => {
+            return Err(Error::user(format!("checkpoints are kept in local folders, not in {scheme}://"))
+                .with_hint("--checkpoint-dir DIR wins over the setting in the job file"));
+        }
+    };
+    Ok(job.parent().unwrap_or(Path::new("")).join(local))
+}
+
+fn resume(from: Option<&str>, durable: bool) -> Result<Resume> {
+    let resume = match from {
+        None => return Ok(Resume::Anew),
+        Some("latest") => Resume::Latest,
+        Some(epoch) => Resume::Epoch(Epoch(epoch.parse().map_err(|_| {
+            Error::user(format!("--from-checkpoint={epoch}: expected latest or the number of a checkpoint"))
+        })?)),
+    };
+    if !durable {
+        return Err(Error::user("--from-checkpoint: there is no checkpoint folder")
+            .with_hint("--checkpoint-dir DIR says where the checkpoints are"));
+    }
+    Ok(resume)
 }
 
 /// Every table whose connector only has its options so far, in one message.
@@ -98,6 +153,9 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
             return Ok(());
         }
     };
+    if let (Some(epoch), false) = (job.resumed_from(), quiet) {
+        eprintln!("going on from checkpoint {epoch}");
+    }
     let metrics = job.metrics.clone();
     let control = job.control();
     let signals = tokio::spawn(end_on_signal(signals, job.control()));

@@ -16,6 +16,7 @@ use super::local::sink::{LineEncoder, write_stream};
 use super::native_format::NativeFormat;
 use crate::data::{Batch, ChangelogMode, PathStep, RowError, TableSchema};
 use crate::error::{Error, Result};
+use crate::files::append_lines;
 use crate::formats::json::{JsonEncoder, KindMember, is_json};
 use crate::formats::{self, Decoder, FormatContext, Framing};
 use crate::sql::options::{OptionEntry, OptionValue, ResolvedOptions};
@@ -250,6 +251,19 @@ impl Source for StandInSource {
     async fn enumerate(&self, _parallelism: usize) -> Result<Vec<SourceSplit>> {
         self.stand_in.splits(&self.spec.table)
     }
+    async fn restore(&self, splits: Vec<SourceSplit>, _parallelism: usize) -> Result<Vec<SourceSplit>> {
+        match (self.stand_in.is_stream(), splits.first()) {
+            (true, Some(split)) => {
+                let message = format!(
+                    "table {}: standard input cannot be read again from line {}",
+                    self.spec.table,
+                    split.detail["line"].as_u64().unwrap_or(1)
+                );
+                Err(Error::user(message).with_hint("put the records into a file"))
+            }
+            _ => Ok(splits),
+        }
+    }
     fn decoder(&self) -> Result<Option<Box<dyn Decoder>>> {
         self.format.decoder().map(Some)
     }
@@ -285,10 +299,15 @@ impl Sink for StandInSink {
     fn max_parallelism(&self) -> Option<usize> {
         Some(1)
     }
-    async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
+    async fn prepare(&self, restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         if let Place::File(path) = &self.stand_in.place {
-            let file = File::create(path).map_err(|e| self.stand_in.io_error(&self.table, "write", &e))?;
+            let opened = if restored.is_some() { append_lines(path) } else { File::create(path) };
+            let file = opened.map_err(|e| self.stand_in.io_error(&self.table, "write", &e))?;
+            let is_continued = restored.is_some() && file.metadata().is_ok_and(|m| m.len() > 0);
             *self.out.file.lock().unwrap_or_else(PoisonError::into_inner) = Some(BufWriter::new(file));
+            if is_continued {
+                return Ok(());
+            }
         }
         self.out.put(&self.lines()?.header().unwrap_or_default())
     }

@@ -45,9 +45,9 @@ pub trait Operator {
     async fn snapshot(&mut self, _epoch: Epoch, _out: &mut dyn Collector) -> Result<OperatorSnapshot> {
         Ok(OperatorSnapshot { operator: self.name().to_string(), splits: vec![], state: None })
     }
-    /// Nothing follows; flush.
-    async fn finish(&mut self, _out: &mut dyn Collector) -> Result<()> {
-        Ok(())
+    /// Nothing follows: flushes, and gives what it would give at a barrier of this epoch.
+    async fn finish(&mut self, epoch: Epoch, out: &mut dyn Collector) -> Result<OperatorSnapshot> {
+        self.snapshot(epoch, out).await
     }
 }
 
@@ -124,12 +124,13 @@ impl Chain {
         Ok(all)
     }
 
-    pub async fn finish(&mut self, tail: &mut dyn Collector) -> Result<()> {
+    pub async fn finish(&mut self, epoch: Epoch, tail: &mut dyn Collector) -> Result<Vec<OperatorSnapshot>> {
+        let mut all = Vec::with_capacity(self.operators.len());
         for at in 0..self.operators.len() {
             let (operator, mut out) = self.at(at, tail);
-            operator.finish(&mut out).await.map_err(|e| e.in_operator(operator.name()))?;
+            all.push(operator.finish(epoch, &mut out).await.map_err(|e| e.in_operator(operator.name()))?);
         }
-        Ok(())
+        Ok(all)
     }
 
     fn at<'a>(&'a mut self, at: usize, tail: &'a mut dyn Collector) -> (&'a mut Box<dyn Operator>, Rest<'a>) {

@@ -3,6 +3,7 @@
 use crate::connectors::api::{DeadLetter, DeadLetterOutput};
 use crate::data::{FailurePolicy, Origin, RowError, RowOrigin};
 use crate::error::{Error, Result};
+use crate::files::append_lines;
 use crate::metrics::OperatorMetrics;
 use base64::Engine as _;
 use serde_json::json;
@@ -26,9 +27,11 @@ pub enum DeadLetters {
 }
 
 impl DeadLetters {
-    pub fn to_file(path: &Path) -> Result<Self> {
-        let file = File::create(path)
-            .map_err(|e| Error::external(format!("dead letters: cannot write {}: {e}", path.display())))?;
+    /// `append`: the job goes on from a checkpoint, and so does the file.
+    pub fn to_file(path: &Path, append: bool) -> Result<Self> {
+        let opened = if append { append_lines(path) } else { File::create(path) };
+        let file =
+            opened.map_err(|e| Error::external(format!("dead letters: cannot write {}: {e}", path.display())))?;
         Ok(Self::File(Mutex::new(BufWriter::new(file))))
     }
 }

@@ -7,6 +7,7 @@ mod lookup_join;
 mod side_table;
 mod sink;
 mod source;
+mod splits;
 
 pub use calc::CalcOperator;
 pub use chain::{Chain, Collector, Operator, OperatorSnapshot};
@@ -14,4 +15,5 @@ pub use failures::{DeadLetters, FailureHandler, StagePolicy, Verdict};
 pub use lookup_join::{LookupJoinOperator, LookupJoinSpec};
 pub use side_table::SideTable;
 pub use sink::SinkOperator;
-pub use source::{SourceEvent, SourceOperator, SplitQueue};
+pub use source::{SourceEvent, SourceOperator};
+pub use splits::{SplitAssigner, SplitPool};

@@ -136,11 +136,11 @@ impl Operator for SinkOperator {
         Ok(OperatorSnapshot { operator: self.name.clone(), splits: vec![], state })
     }
 
-    async fn finish(&mut self, _out: &mut dyn Collector) -> Result<()> {
-        self.flush().await?;
-        match &mut self.writer {
-            Some(w) => w.close().await,
-            None => Ok(()),
+    async fn finish(&mut self, epoch: Epoch, out: &mut dyn Collector) -> Result<OperatorSnapshot> {
+        let last = self.snapshot(epoch, out).await?;
+        if let Some(w) = &mut self.writer {
+            w.close().await?;
         }
+        Ok(last)
     }
 }

@@ -1,45 +1,35 @@
 //! The head of a pipeline: reads splits, decodes records, applies the table's failure policy.
 
 use super::failures::{FailureHandler, StagePolicy, Verdict};
-use crate::connectors::api::{Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext};
-use crate::data::{Batch, FailurePolicy, Origin, RecordChunk};
+use super::splits::SplitPool;
+use crate::connectors::api::{
+    Boundedness, Source, SourceOutput, SourceReader, SourceSplit, SplitAssignment, SubtaskContext,
+};
+use crate::data::{Batch, Epoch, FailurePolicy, Origin, RecordChunk};
 use crate::error::{Error, Result};
 use crate::formats::Decoder;
 use crate::metrics::{OperatorMetrics, Progress};
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// How long a reader may wait for data: control messages and timers wait meanwhile.
-const POLL_WAIT: Duration = Duration::from_millis(100);
-
-/// The splits of one source that no subtask has taken yet.
-#[derive(Default)]
-pub struct SplitQueue(Mutex<VecDeque<SourceSplit>>);
-
-impl SplitQueue {
-    pub fn new(splits: Vec<SourceSplit>) -> Self {
-        Self(Mutex::new(splits.into()))
-    }
-    fn pop(&self) -> Option<SourceSplit> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
-    }
-}
 
 /// What one poll of a source gives its task.
 pub enum SourceEvent {
     Batch(Batch),
     /// Nothing to emit this time (every record was refused).
     Nothing,
+    /// There is no split to read now; others may come.
+    Waiting,
     End,
 }
 
 pub struct SourceOperator {
     pub name: String,
     source: Arc<dyn Source>,
-    splits: Arc<SplitQueue>,
+    splits: Arc<SplitPool>,
     reader: Option<Box<dyn SourceReader>>,
+    /// The positions of the newest snapshot, until its checkpoint is complete. An older one has been given up.
+    uncommitted: Option<(Epoch, Vec<SourceSplit>)>,
     /// None for sources that have rows, not records.
     decoder: Option<Box<dyn Decoder>>,
     subtask: usize,
@@ -55,7 +45,7 @@ impl SourceOperator {
     pub fn new(
         name: impl Into<String>,
         source: Arc<dyn Source>,
-        splits: Arc<SplitQueue>,
+        splits: Arc<SplitPool>,
         subtask: usize,
         batch_rows: usize,
         stage: StagePolicy,
@@ -69,6 +59,7 @@ impl SourceOperator {
             source,
             splits,
             reader: None,
+            uncommitted: None,
             decoder: None,
             subtask,
             batch_rows,
@@ -86,27 +77,57 @@ impl SourceOperator {
         Ok(())
     }
 
-    /// The unfinished splits, with the positions after everything that was emitted.
-    pub fn snapshot(&self) -> Vec<SourceSplit> {
-        self.reader.as_ref().map(|r| r.snapshot()).unwrap_or_default()
+    /// The splits that are not read to their end, with the positions after everything that was emitted.
+    pub fn snapshot(&mut self, epoch: Epoch) -> Vec<SourceSplit> {
+        let splits = self.reader.as_ref().map(|r| r.snapshot()).unwrap_or_default();
+        self.splits.lock().snapshotted(self.subtask, epoch);
+        self.uncommitted = Some((epoch, splits.clone()));
+        splits
     }
 
-    pub async fn next(&mut self) -> Result<SourceEvent> {
+    /// The checkpoint is complete. That the outside does not take note of it changes nothing in what this job reads.
+    pub async fn checkpoint_complete(&mut self, epoch: Epoch) {
+        let Some((_, splits)) = self.uncommitted.take_if(|(taken, _)| *taken <= epoch) else { return };
+        let Some(reader) = &mut self.reader else { return };
+        if let Err(e) = reader.checkpoint_complete(&splits).await {
+            tracing::warn!("{}: the positions of checkpoint {} could not be committed: {e}", self.name, epoch.0);
+        }
+    }
+
+    /// Splits that belong to this subtask and are new.
+    fn add_spread_splits(&mut self) {
+        if self.splits.assignment() == SplitAssignment::Spread
+            && let Some(reader) = &mut self.reader
+        {
+            self.splits.lock().take(self.subtask).into_iter().for_each(|s| reader.add_split(s));
+        }
+    }
+
+    /// Gives the reader its next splits; if there are none, says how to go on.
+    fn next_splits(&mut self) -> SourceEvent {
+        let splits = self.splits.lock().take(self.subtask);
+        match (splits.is_empty(), &mut self.reader, self.source.boundedness()) {
+            (false, Some(reader), _) => {
+                splits.into_iter().for_each(|s| reader.add_split(s));
+                SourceEvent::Nothing
+            }
+            (_, _, Boundedness::Bounded) => SourceEvent::End,
+            (_, _, Boundedness::Unbounded) => SourceEvent::Waiting,
+        }
+    }
+
+    /// One poll, which waits at most this long for data.
+    pub async fn next(&mut self, max_wait: Duration) -> Result<SourceEvent> {
+        self.add_spread_splits();
         let reader = self.reader.as_mut().ok_or_else(|| Error::internal("source not opened"))?;
-        let output = reader.poll(self.batch_rows, POLL_WAIT).await?;
+        let output = reader.poll(self.batch_rows, max_wait).await?;
         if let Some((done, total)) = reader.progress() {
             self.progress.done.store(done, Relaxed);
             self.progress.total.store(total, Relaxed);
         }
         match output {
             SourceOutput::Idle => Ok(SourceEvent::Nothing),
-            SourceOutput::Exhausted => match self.splits.pop() {
-                None => Ok(SourceEvent::End),
-                Some(split) => {
-                    reader.add_split(split);
-                    Ok(SourceEvent::Nothing)
-                }
-            },
+            SourceOutput::Exhausted => Ok(self.next_splits()),
             SourceOutput::Records(chunk) => self.decode(Arc::new(chunk)),
             SourceOutput::Rows(columns, chunk) => {
                 let rows = columns.num_rows();

@@ -12,6 +12,7 @@ pub mod graph;
 mod insert;
 mod lookup_join;
 mod names;
+pub mod recovery;
 mod relations;
 mod rules;
 pub mod settings;

@@ -1,5 +1,6 @@
 //! Options of the job as a whole: `SET 'k' = 'v'` and `--set k=v`, under flinkStreamSQL's and Flink's names.
 
+use super::recovery::{CheckpointSettings, RECOVERY, RestartSettings};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sql::codes;
 use chrono_tz::Tz;
@@ -15,6 +16,8 @@ pub struct JobSettings {
     pub batch_rows: usize,
     /// Warnings about unknown options of flinkStreamSQL tables become errors.
     pub strict_options: bool,
+    pub checkpoints: CheckpointSettings,
+    pub restart: RestartSettings,
 }
 
 impl Default for JobSettings {
@@ -27,15 +30,21 @@ impl Default for JobSettings {
             max_record_bytes: 16 << 20,
             batch_rows: 4096,
             strict_options: false,
+            checkpoints: CheckpointSettings::default(),
+            restart: RestartSettings::default(),
         }
     }
 }
 
 /// A setting with its spellings.
-struct SettingSpec {
-    names: &'static [&'static str],
-    expects: &'static str,
-    apply: fn(&mut JobSettings, &str) -> Option<()>,
+pub(super) struct SettingSpec {
+    pub names: &'static [&'static str],
+    pub expects: &'static str,
+    pub apply: fn(&mut JobSettings, &str) -> Option<()>,
+}
+
+fn all() -> impl Iterator<Item = &'static SettingSpec> {
+    SETTINGS.iter().chain(RECOVERY)
 }
 
 const SETTINGS: &[SettingSpec] = &[
@@ -132,18 +141,15 @@ const WITHOUT_EFFECT: &[&str] = &[
     "autoWatermarkInterval",
     "time.characteristic",
     "logLevel",
-    "restore.enable",
     "savePointPath",
     "allowNonRestoredState",
     "early.trigger",
-    "failure.interval",
-    "delay.interval",
 ];
 
 impl JobSettings {
     /// Applies one setting; `place` is where it stands in the job file, or the flag that gave it.
     pub fn set(&mut self, key: &str, value: &str, place: Option<Span>, out: &mut Vec<Diagnostic>) {
-        let spec = SETTINGS.iter().find(|s| s.names.iter().any(|n| n.eq_ignore_ascii_case(key)));
+        let spec = all().find(|s| s.names.iter().any(|n| n.eq_ignore_ascii_case(key)));
         match spec {
             Some(spec) => {
                 if (spec.apply)(self, value.trim()).is_none() {
@@ -166,10 +172,9 @@ impl JobSettings {
                 let d = Diagnostic::error(codes::SETTING_UNKNOWN, place, format!("unknown setting '{key}'"));
                 out.push(match near(key) {
                     Some(n) => d.hint(format!("did you mean '{n}'?")),
-                    None => d.hint(format!(
-                        "settings are {}",
-                        SETTINGS.iter().map(|s| s.names[0]).collect::<Vec<_>>().join(", ")
-                    )),
+                    None => {
+                        d.hint(format!("settings are {}", all().map(|s| s.names[0]).collect::<Vec<_>>().join(", ")))
+                    }
                 });
             }
         }
@@ -178,7 +183,7 @@ impl JobSettings {
 
 /// The setting that the key was meant to be.
 fn near(key: &str) -> Option<&'static str> {
-    let known = SETTINGS.iter().flat_map(|s| s.names.iter().copied());
+    let known = all().flat_map(|s| s.names.iter().copied());
     known.map(|n| (strsim::damerau_levenshtein(n, key), n)).filter(|(d, _)| *d <= 2).min().map(|(_, n)| n)
 }
 

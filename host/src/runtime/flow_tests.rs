@@ -3,19 +3,19 @@
 
 use super::*;
 use crate::connectors::api::{
-    Boundedness, FailedRow, FormatBinding, LookupSource, SinkWriter, SourceOutput, SourceReader, SourceSplit,
-    SubtaskContext, TableContext,
+    Boundedness, FailedRow, FormatBinding, LookupSource, Sink, SinkWriter, Source, SourceOutput, SourceReader,
+    SourceSplit, SubtaskContext, TableContext,
 };
-use crate::data::{Batch, RecordChunk, RecordRef, RowError};
+use crate::data::{Batch, Epoch, RecordChunk, RecordRef, RowError};
 use crate::formats::Decoder;
-use crate::plan::graph::TableAccess;
+use crate::metrics::OperatorRole;
+use crate::plan::graph::{OperatorKind, Partitioning, TableAccess};
 use crate::session::{JobRequest, compile};
 use arrow::array::AsArray;
 use arrow::datatypes::Int32Type;
 use async_trait::async_trait;
 use std::sync::Mutex;
 use std::sync::mpsc as std_mpsc;
-use std::time::{Duration, Instant};
 
 const JOB: &str = r#"
 CREATE TABLE src (id INT, p AS PROCTIME()) WITH ('connector' = 'filesystem', 'path' = 'none', 'format' = 'json');
@@ -40,7 +40,7 @@ struct ScriptedSource {
 #[async_trait]
 impl Source for ScriptedSource {
     fn boundedness(&self) -> Boundedness {
-        Boundedness::Unbounded
+        Boundedness::Bounded
     }
     async fn enumerate(&self, parallelism: usize) -> Result<Vec<SourceSplit>> {
         Ok((0..parallelism)
@@ -202,6 +202,7 @@ async fn flow(source: usize, sink: usize, chaining: bool) -> Flow {
         }
     }
     let job = start(graph, RunOptions { chaining, ..RunOptions::default() }).await.unwrap();
+    job.attempt.set_phase(Phase::Running);
     Flow { _folder: folder, job, sources, log }
 }
 
@@ -233,12 +234,13 @@ async fn drives_control_elements_through(source: usize, sink: usize, chaining: b
     flow.tell_all(|| Command::Emit(5));
     flow.wait_for_records(5 * source as u64);
 
-    flow.job.trigger_barrier(Epoch(1));
+    flow.job.checkpoints.used(Epoch(1));
+    flow.job.attempt.trigger(Epoch(1));
     let mut acks = Vec::new();
-    while acks.len() < flow.job.tasks {
-        let ack = tokio::time::timeout(Duration::from_secs(20), flow.job.next_ack()).await.unwrap().unwrap();
-        assert_eq!(ack.epoch, Epoch(1));
-        acks.push(ack);
+    while acks.len() < flow.job.attempt.tasks {
+        let event = tokio::time::timeout(Duration::from_secs(20), flow.job.attempt.next_event()).await.unwrap();
+        let Some(TaskEvent::Ack { epoch: Epoch(1), operators, .. }) = event else { panic!("{event:?}") };
+        acks.push(operators);
     }
     // Everything before the barrier is written and flushed when the checkpoint is complete.
     let mut before: Vec<i32> = (0..source).flat_map(|_| 1..=5).collect();
@@ -248,11 +250,10 @@ async fn drives_control_elements_through(source: usize, sink: usize, chaining: b
         assert_eq!(writer.last(), Some(&Event::Flush), "{writer:?}");
     }
     // The sources' positions are those after the emitted records.
-    let positions: Vec<u64> =
-        acks.iter().flat_map(|a| &a.operators).flat_map(|o| &o.splits).map(|s| s.position).collect();
+    let positions: Vec<u64> = acks.iter().flatten().flat_map(|o| &o.splits).map(|s| s.position).collect();
     assert_eq!(positions, vec![5; source]);
     // Each operator took part once in each of its subtasks.
-    let snapshots: usize = acks.iter().map(|a| a.operators.len()).sum();
+    let snapshots: usize = acks.iter().map(Vec::len).sum();
     let (inner, sinks) = (flow.job.metrics.operators().iter().filter(|o| o.role != OperatorRole::SideTable).count(), 1);
     assert_eq!(snapshots, (inner - sinks) * source + sink);
 

@@ -1,24 +1,25 @@
-//! Runs a job graph: opens tables, starts a task per chain and subtask, waits, commits.
+//! Runs a job graph: attempt after attempt, with checkpoints, to the end of its input or until it is told to end.
 
-use super::channel::{ChannelLimits, Receiver, Sender, channel};
-use super::gate::InputGate;
-use super::task::{Ack, Control, DISCONNECTED, Head, Output, Phase, Task};
-use crate::connectors::api::{Sink, Source};
-use crate::data::Epoch;
+use super::attempt::Attempt;
+use super::channel::ChannelLimits;
+use super::checkpoint::{Checkpoint, CheckpointStore, Resume};
+use super::checkpoints::Checkpoints;
+use super::coordinator::{Action, CheckpointTiming, Coordinator};
+use super::opening::refuse_vanished;
+use super::restart::{RestartPolicy, may_restart};
+use super::task::{Control, DISCONNECTED, Phase, TaskEvent};
 use crate::error::{Error, Result};
-use crate::metrics::{JobMetrics, OperatorMetrics, OperatorRole, Progress};
-use crate::operators::{
-    CalcOperator, Chain, DeadLetters, FailureHandler, LookupJoinOperator, LookupJoinSpec, Operator, SideTable,
-    SinkOperator, SourceOperator, SplitQueue, StagePolicy,
-};
-use crate::plan::graph::{JobGraph, OperatorId, OperatorKind, Partitioning, StageSpec};
-use std::collections::HashMap;
+use crate::metrics::JobMetrics;
+use crate::operators::{DeadLetters, FailureHandler, OperatorSnapshot};
+use crate::plan::graph::JobGraph;
+use crate::plan::recovery::{CheckpointSettings, RestartSettings};
+use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{Notify, mpsc, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
-/// Expressions are compiled and evaluated by recursion; the parser's limits on a statement's depth and operators fit
-/// several times. Only what is used of it becomes memory.
-const TASK_STACK: usize = 16 << 20;
+/// How long the tasks of a failed attempt may take to let go of what they do.
+const LET_GO_MAX: Duration = Duration::from_secs(60);
 
 /// How to run it; what the job file cannot say.
 pub struct RunOptions {
@@ -27,6 +28,13 @@ pub struct RunOptions {
     pub chaining: bool,
     pub dead_letters: DeadLetters,
     pub channel_limits: ChannelLimits,
+    /// Where checkpoints are kept; None: in memory.
+    pub checkpoint_dir: Option<PathBuf>,
+    pub resume: Resume,
+    /// State of operators that the job has not is dropped.
+    pub allow_non_restored_state: bool,
+    pub checkpoints: CheckpointSettings,
+    pub restart: RestartSettings,
 }
 
 impl Default for RunOptions {
@@ -36,418 +44,371 @@ impl Default for RunOptions {
             chaining: true,
             dead_letters: DeadLetters::Printed,
             channel_limits: ChannelLimits::default(),
+            checkpoint_dir: None,
+            resume: Resume::Anew,
+            allow_non_restored_state: false,
+            checkpoints: CheckpointSettings::default(),
+            restart: RestartSettings::default(),
         }
     }
 }
 
-/// A job whose tasks are running.
-pub struct RunningJob {
+/// What all attempts of a job share.
+pub struct JobContext {
+    pub graph: JobGraph,
+    pub failures: Arc<FailureHandler>,
     pub metrics: Arc<JobMetrics>,
-    phase: watch::Sender<Phase>,
-    controls: Vec<mpsc::UnboundedSender<Control>>,
-    acks: mpsc::UnboundedReceiver<Ack>,
-    results: mpsc::UnboundedReceiver<(String, Result<()>)>,
-    tasks: usize,
-    sinks: Vec<(String, Arc<dyn Sink>)>,
-    failures: Arc<FailureHandler>,
+    pub batch_rows: usize,
+    pub chaining: bool,
+    pub channel_limits: ChannelLimits,
+}
+
+/// What somebody outside wants of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    Run,
+    Drain,
+    Cancel,
 }
 
 /// Lets others end a job.
 #[derive(Clone)]
-pub struct JobControl(watch::Sender<Phase>);
+pub struct JobControl(watch::Sender<Request>);
 
 impl JobControl {
     /// Sources end now; what is in flight is processed, flushed and committed.
     pub fn drain(&self) {
-        self.0.send_if_modified(|p| {
-            let running = *p == Phase::Running;
+        self.0.send_if_modified(|r| {
+            let running = *r == Request::Run;
             if running {
-                *p = Phase::Draining;
+                *r = Request::Drain;
             }
             running
         });
     }
     pub fn is_draining(&self) -> bool {
-        *self.0.borrow() == Phase::Draining
+        *self.0.borrow() == Request::Drain
     }
     pub fn cancel(&self) {
-        self.0.send_replace(Phase::Cancelled);
+        self.0.send_replace(Request::Cancel);
+    }
+}
+
+/// A job whose tasks are running. `wait` drives it.
+pub struct RunningJob {
+    pub metrics: Arc<JobMetrics>,
+    cx: JobContext,
+    control: JobControl,
+    requests: watch::Receiver<Request>,
+    attempt: Attempt,
+    checkpoints: Checkpoints,
+    timing: CheckpointTiming,
+    policy: RestartPolicy,
+    resumed_from: Option<Checkpoint>,
+}
+
+/// Opens the tables of the graph and starts its tasks. Returns as soon as they run.
+pub async fn start(graph: JobGraph, options: RunOptions) -> Result<RunningJob> {
+    let metrics = Arc::new(JobMetrics::default());
+    let cx = JobContext {
+        failures: Arc::new(FailureHandler::new(graph.name.as_str(), options.dead_letters)),
+        metrics: metrics.clone(),
+        graph,
+        batch_rows: options.batch_rows,
+        chaining: options.chaining,
+        channel_limits: options.channel_limits,
+    };
+    let retained = options.checkpoints.retained;
+    let store = options.checkpoint_dir.map(|folder| CheckpointStore::open(&folder, retained)).transpose()?;
+    let is_durable = store.is_some();
+    let (checkpoints, restored) = Checkpoints::open(store, options.resume, &cx)?;
+    if let Some(restored) = &restored {
+        refuse_vanished(&cx, restored, options.allow_non_restored_state)?;
+    }
+    let attempt = Attempt::start(&cx, restored.as_ref(), checkpoints.newest_epoch()).await?;
+    let timing = timing(&options.checkpoints, is_durable, attempt.opened.is_unbounded());
+    let (control, requests) = watch::channel(Request::Run);
+    Ok(RunningJob {
+        metrics,
+        cx,
+        control: JobControl(control),
+        requests,
+        attempt,
+        checkpoints,
+        timing,
+        policy: RestartPolicy::new(&options.restart, is_durable),
+        resumed_from: restored,
+    })
+}
+
+/// How often a job takes checkpoints if nothing is said.
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Unbounded jobs take checkpoints in memory, too: sinks flush and sources commit their positions with them.
+fn timing(settings: &CheckpointSettings, durable: bool, unbounded: bool) -> CheckpointTiming {
+    let default = (durable || unbounded).then_some(DEFAULT_INTERVAL);
+    // As in Flink, 0 means never.
+    let interval = settings.interval.or(default).filter(|i| !i.is_zero());
+    CheckpointTiming {
+        interval,
+        min_pause: settings.min_pause,
+        timeout: settings.timeout,
+        at_start: durable || interval.is_some(),
     }
 }
 
 impl RunningJob {
     pub fn control(&self) -> JobControl {
-        JobControl(self.phase.clone())
+        self.control.clone()
     }
 
-    /// Starts a checkpoint: a barrier at every source.
-    pub fn trigger_barrier(&self, epoch: Epoch) {
-        for c in &self.controls {
-            // A source that has ended is aligned by its end.
-            let _ = c.send(Control::Barrier(epoch));
-        }
+    /// The number of the checkpoint that the job goes on from.
+    pub fn resumed_from(&self) -> Option<u64> {
+        self.resumed_from.as_ref().map(|c| c.epoch.0)
     }
 
-    /// The next task's part of a checkpoint; None when all tasks have ended.
-    pub async fn next_ack(&mut self) -> Option<Ack> {
-        self.acks.recv().await
-    }
-
-    /// Waits for the end of all tasks, then commits the sinks. The first failure cancels the rest and is returned.
+    /// Drives the job to its end. A failure that may pass starts it anew from its last checkpoint, as often as the
+    /// restart strategy says; any other is returned.
     pub async fn wait(mut self) -> Result<Arc<JobMetrics>> {
-        // A task that lost its neighbour is a consequence (of a failure, or of being cancelled), not the cause.
-        let consequence = |e: &Error| e.message == DISCONNECTED;
-        let mut failure: Option<Error> = None;
-        for _ in 0..self.tasks {
-            let Some((_, result)) = self.results.recv().await else { break };
-            if let Err(e) = result {
-                self.phase.send_replace(Phase::Cancelled);
-                if failure.is_none() && !consequence(&e) {
-                    failure = Some(e);
-                }
+        let started = Instant::now();
+        let mut outcome = self.run_attempt().await;
+        loop {
+            let Err(failure) = outcome else { return Ok(self.metrics) };
+            if *self.requests.borrow() != Request::Run || !may_restart(&failure) {
+                return Err(failure);
             }
-        }
-        let flushed = self.failures.flush();
-        if let Some(e) = failure {
-            return Err(e);
-        }
-        if *self.phase.borrow() == Phase::Cancelled {
-            return Err(Error::external("the job was cancelled"));
-        }
-        flushed?;
-        for (name, sink) in &self.sinks {
-            sink.commit().await.map_err(|e| e.in_operator(name))?;
-        }
-        Ok(self.metrics)
-    }
-}
-
-/// What is shared by the subtasks of an operator.
-enum Prepared {
-    Source {
-        source: Arc<dyn Source>,
-        splits: Arc<SplitQueue>,
-    },
-    Calc(crate::expr::program::ProgramPlan),
-    LookupJoin(Box<LookupJoinSpec>),
-    /// `first_writer`: the number of its first subtask's writer; INSERTs into the same table share the sink.
-    Sink {
-        sink: Arc<dyn Sink>,
-        first_writer: usize,
-        not_null: Vec<(usize, String)>,
-    },
-}
-
-struct PreparedOperator {
-    name: String,
-    parallelism: usize,
-    kind: Prepared,
-    stage: StagePolicy,
-    metrics: Arc<OperatorMetrics>,
-}
-
-/// Operators that share a task, first to last.
-struct ChainPlan {
-    operators: Vec<OperatorId>,
-    parallelism: usize,
-    /// The chain that feeds it, for all but source chains.
-    input: Option<usize>,
-}
-
-/// Opens the tables of the graph and starts its tasks. Returns as soon as they run.
-pub async fn start(graph: JobGraph, options: RunOptions) -> Result<RunningJob> {
-    let failures = Arc::new(FailureHandler::new(graph.name.as_str(), options.dead_letters));
-    let metrics = Arc::new(JobMetrics::default());
-    let chains = chain_up(&graph, options.chaining);
-    let (operators, sinks) = prepare(graph, &failures, &metrics).await?;
-    let operators: Arc<[PreparedOperator]> = operators.into();
-
-    let (phase, _) = watch::channel(Phase::Running);
-    let (ack_tx, acks) = mpsc::unbounded_channel();
-    let (result_tx, results) = mpsc::unbounded_channel();
-    let (mut inputs, mut outputs) = wire(&chains, options.channel_limits);
-    let mut controls = Vec::new();
-    let mut tasks = 0;
-    for (c, chain) in chains.iter().enumerate() {
-        for subtask in 0..chain.parallelism {
-            let (control_tx, control) = mpsc::unbounded_channel();
-            let first = &operators[chain.operators[0]];
-            if matches!(first.kind, Prepared::Source { .. }) {
-                controls.push(control_tx);
+            let stuck: Vec<&str> = self.attempt.running().collect();
+            if !stuck.is_empty() {
+                let hint = format!("no restart: these tasks do not end: {}", stuck.join(", "));
+                return Err(failure.with_hint(hint));
             }
-            let spec = TaskSpec {
-                name: task_name(&operators, chain, subtask),
-                operators: operators.clone(),
-                chain: chain.operators.clone(),
-                subtask,
-                batch_rows: options.batch_rows,
-                input: inputs.remove(&(c, subtask)),
-                output: outputs.remove(&(c, subtask)),
-                failures: failures.clone(),
-                progress: metrics.register_reader(),
-                phase: phase.subscribe(),
-                control,
-                acks: ack_tx.clone(),
+            let Some(delay) = self.policy.on_failure(started.elapsed(), random_unit()) else { return Err(failure) };
+            self.metrics.checkpoints.restarts.add(1);
+            let from = match self.last_checkpoint() {
+                Some(c) => format!("from checkpoint {}", c.epoch.0),
+                None => "from the start".to_string(),
             };
-            spawn(spec, result_tx.clone())?;
-            tasks += 1;
+            tracing::warn!(
+                "restart {} in {delay:.1?}, {from}, after: {failure}",
+                self.metrics.checkpoints.restarts.get()
+            );
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                // Nothing that has been read waits to be written: what the last checkpoint does not cover is undone.
+                _ = self.requests.wait_for(|r| *r != Request::Run) => return Err(failure),
+            }
+            outcome = self.run_again().await;
         }
     }
-    Ok(RunningJob { metrics, phase, controls, acks, results, tasks, sinks, failures })
-}
 
-/// Groups operators into chains: one follows the other in the same task where rows go straight on and both have the
-/// same parallelism.
-fn chain_up(graph: &JobGraph, chaining: bool) -> Vec<ChainPlan> {
-    let mut chains: Vec<ChainPlan> = Vec::new();
-    let mut chain_of: Vec<usize> = Vec::with_capacity(graph.operators.len());
-    for (id, o) in graph.operators.iter().enumerate() {
-        let joins = o.input.filter(|(from, p)| {
-            chaining && *p == Partitioning::Forward && graph.operators[*from].parallelism == o.parallelism
-        });
-        match joins {
-            Some((from, _)) => {
-                let c = chain_of[from];
-                chains[c].operators.push(id);
-                chain_of.push(c);
-            }
-            None => {
-                let input = o.input.map(|(from, _)| chain_of[from]);
-                chains.push(ChainPlan { operators: vec![id], parallelism: o.parallelism, input });
-                chain_of.push(chains.len() - 1);
+    fn last_checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoints.last().or(self.resumed_from.as_ref())
+    }
+
+    async fn run_again(&mut self) -> Result<()> {
+        let before = self.checkpoints.newest_epoch();
+        self.attempt = Attempt::start(&self.cx, self.last_checkpoint(), before).await?;
+        self.checkpoints.next_attempt();
+        self.run_attempt().await
+    }
+
+    /// To the end of all tasks. The first failure cancels the rest and is returned.
+    async fn run_attempt(&mut self) -> Result<()> {
+        let outcome = self.drive().await;
+        if outcome.is_err() {
+            self.attempt.set_phase(Phase::Cancelled);
+        }
+        let failure = self.let_go(outcome.is_err()).await;
+        let flushed = self.cx.failures.flush();
+        match outcome {
+            Ok(()) => failure.map_or(flushed, Err),
+            // A task that lost its neighbour tells of a consequence; the cause comes from the neighbour.
+            Err(e) if is_consequence(&e) => Err(failure.unwrap_or(e)),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Waits for the ends of the tasks, of failed ones not for ever; the first failure that is none of a neighbour.
+    async fn let_go(&mut self, failed: bool) -> Option<Error> {
+        let deadline = Instant::now() + LET_GO_MAX;
+        let mut failure = None;
+        loop {
+            let event = match failed {
+                false => self.attempt.next_event().await,
+                true => match tokio::time::timeout_at(deadline.into(), self.attempt.next_event()).await {
+                    Ok(event) => event,
+                    Err(_) => return failure,
+                },
+            };
+            match event {
+                None => return failure,
+                Some(TaskEvent::Ended { result: Err(e), .. }) if !is_consequence(&e) => {
+                    failure.get_or_insert(e);
+                }
+                Some(_) => {}
             }
         }
     }
-    chains
-}
 
-async fn prepare(
-    graph: JobGraph,
-    failures: &Arc<FailureHandler>,
-    metrics: &JobMetrics,
-) -> Result<(Vec<PreparedOperator>, Vec<(String, Arc<dyn Sink>)>)> {
-    let mut stages = Stages::default();
-    let mut operators = Vec::new();
-    let mut sinks = Vec::new();
-    // Tables that several INSERTs write: one sink, and how many writers it has so far.
-    let mut writers: HashMap<Arc<str>, (Arc<dyn Sink>, usize)> = HashMap::new();
-    for node in graph.operators {
-        let name = node.name.clone();
-        let role = match &node.kind {
-            OperatorKind::Source(_) => OperatorRole::Source,
-            OperatorKind::Sink(_) => OperatorRole::Sink,
-            _ => OperatorRole::Transform,
-        };
-        let operator_metrics = OperatorMetrics::new(&name, role);
-        metrics.register(operator_metrics.clone());
-        let at = |e: Error| e.in_operator(&name);
-        let operator_parallelism = node.parallelism;
-        let kind = match node.kind {
-            OperatorKind::Source(binding) => {
-                let source: Arc<dyn Source> = binding.access.source(&binding.context).map_err(at)?.into();
-                let splits = source.enumerate(node.parallelism).await.map_err(at)?;
-                Prepared::Source { source, splits: Arc::new(SplitQueue::new(splits)) }
-            }
-            OperatorKind::Calc(plan) => Prepared::Calc(plan),
-            OperatorKind::LookupJoin(join) => {
-                let side_metrics = OperatorMetrics::new(format!("{name} (side table)"), OperatorRole::SideTable);
-                metrics.register(side_metrics.clone());
-                let source = join.side.access.lookup(&join.side.context).map_err(at)?.into();
-                let side = SideTable::new(
-                    join.side.context.table.clone(),
-                    source,
-                    join.side_schema,
-                    join.side_key_columns,
-                    join.side_keys,
-                    join.side_bytes_max,
-                    stages.get(&join.side_stage),
-                    failures.clone(),
-                    side_metrics,
-                );
-                Prepared::LookupJoin(Box::new(LookupJoinSpec {
-                    side: Arc::new(side),
-                    keys: join.keys,
-                    residual: join.residual,
-                    left_outer: join.left_outer,
-                    output: join.output,
-                }))
-            }
-            OperatorKind::Sink(node) => {
-                let table = node.table.context.table.clone();
-                let shared = match writers.get_mut(&table) {
-                    Some(shared) => shared,
-                    None => {
-                        let sink: Arc<dyn Sink> = node.table.access.sink(&node.table.context).map_err(at)?.into();
-                        sink.prepare(None).await.map_err(at)?;
-                        sinks.push((name.clone(), sink.clone()));
-                        writers.entry(table).or_insert((sink, 0))
+    /// Takes checkpoints until the last one is complete. `Err` with the first failure.
+    async fn drive(&mut self) -> Result<()> {
+        let started = Instant::now();
+        let first = crate::data::Epoch(self.checkpoints.newest_epoch().0 + 1);
+        let mut coordinator: Coordinator<Vec<OperatorSnapshot>> =
+            Coordinator::new(self.timing.clone(), self.attempt.tasks, first);
+        if !self.timing.at_start {
+            self.attempt.set_phase(Phase::Running);
+        }
+        self.apply_request()?;
+        loop {
+            let wake = coordinator.wake_at().map(|at| started + at);
+            let actions = tokio::select! {
+                event = self.attempt.next_event() => {
+                    let now = started.elapsed();
+                    match event {
+                        None => return Err(self.ended_early()),
+                        Some(TaskEvent::Ack { task, epoch, operators }) => coordinator.ack(now, task, epoch, operators),
+                        Some(TaskEvent::Finished { task, operators }) => coordinator.task_ended(now, task, operators),
+                        Some(TaskEvent::Ended { result: Ok(()), .. }) => continue,
+                        Some(TaskEvent::Ended { result: Err(e), .. }) => return Err(e),
                     }
-                };
-                let (sink, first_writer) = (shared.0.clone(), shared.1);
-                shared.1 += operator_parallelism;
-                Prepared::Sink { sink, first_writer, not_null: node.not_null }
-            }
-        };
-        let stage = stages.get(&node.stage);
-        operators.push(PreparedOperator {
-            name,
-            parallelism: node.parallelism,
-            kind,
-            stage,
-            metrics: operator_metrics,
-        });
-    }
-    Ok((operators, sinks))
-}
-
-/// One counter of refused rows per table and policy, however many operators apply it.
-#[derive(Default)]
-struct Stages(HashMap<Arc<str>, StagePolicy>);
-
-impl Stages {
-    fn get(&mut self, spec: &StageSpec) -> StagePolicy {
-        let shared = self
-            .0
-            .entry(spec.table.clone())
-            .or_insert_with(|| StagePolicy::new(spec.table.clone(), spec.policy, spec.limit));
-        shared.with_policy(spec.policy)
-    }
-}
-
-type Ends<T> = HashMap<(usize, usize), T>;
-
-/// The channels into a task, and what wakes it.
-type GateInputs = (Vec<Receiver>, Arc<Notify>);
-
-/// Channels from every subtask of a chain to every subtask of the chain it feeds.
-fn wire(chains: &[ChainPlan], limits: ChannelLimits) -> (Ends<GateInputs>, Ends<Vec<Sender>>) {
-    let mut inputs: Ends<GateInputs> = HashMap::new();
-    let mut outputs: Ends<Vec<Sender>> = HashMap::new();
-    for (to, chain) in chains.iter().enumerate() {
-        let Some(from) = chain.input else { continue };
-        for receiver in 0..chain.parallelism {
-            let readable = Arc::new(Notify::new());
-            let mut receivers = Vec::new();
-            for sender in 0..chains[from].parallelism {
-                let (tx, rx) = channel(limits, readable.clone());
-                outputs.entry((from, sender)).or_default().push(tx);
-                receivers.push(rx);
-            }
-            inputs.insert((to, receiver), (receivers, readable));
-        }
-    }
-    (inputs, outputs)
-}
-
-fn task_name(operators: &[PreparedOperator], chain: &ChainPlan, subtask: usize) -> String {
-    let names: Vec<&str> = chain.operators.iter().map(|o| operators[*o].name.as_str()).collect();
-    let of = operators[chain.operators[0]].parallelism;
-    format!("{} ({}/{of})", names.join(" -> "), subtask + 1)
-}
-
-/// Everything a thread needs to build and run its task.
-struct TaskSpec {
-    name: String,
-    operators: Arc<[PreparedOperator]>,
-    chain: Vec<OperatorId>,
-    subtask: usize,
-    batch_rows: usize,
-    input: Option<GateInputs>,
-    output: Option<Vec<Sender>>,
-    failures: Arc<FailureHandler>,
-    progress: Arc<Progress>,
-    phase: watch::Receiver<Phase>,
-    control: mpsc::UnboundedReceiver<Control>,
-    acks: mpsc::UnboundedSender<Ack>,
-}
-
-/// A thread per task; a panic in it is an internal error of the job, not the end of the process.
-fn spawn(spec: TaskSpec, results: mpsc::UnboundedSender<(String, Result<()>)>) -> Result<()> {
-    let runtime = tokio::runtime::Handle::current();
-    let name = spec.name.clone();
-    let run = move || {
-        let task_name = spec.name.clone();
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let task = spec.build()?;
-            runtime.block_on(task.run())
-        }));
-        let result = outcome.unwrap_or_else(|panic| {
-            let text = panic
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()))
-                .unwrap_or_default();
-            Err(Error::internal(format!("task {task_name} panicked: {text}")))
-        });
-        let _ = results.send((task_name, result));
-    };
-    std::thread::Builder::new()
-        .name(name.chars().take(15).collect())
-        .stack_size(TASK_STACK)
-        .spawn(run)
-        .map(|_| ())
-        .map_err(|e| Error::external(format!("cannot start a thread for task {name}: {e}")))
-}
-
-impl TaskSpec {
-    fn build(mut self) -> Result<Task> {
-        let mut chain: Vec<Box<dyn Operator>> = Vec::new();
-        let mut source = None;
-        for id in &self.chain {
-            let o = &self.operators[*id];
-            let (stage, failures, metrics) = (o.stage.clone(), self.failures.clone(), o.metrics.clone());
-            match &o.kind {
-                Prepared::Source { source: s, splits } => {
-                    source = Some(Box::new(SourceOperator::new(
-                        &o.name,
-                        s.clone(),
-                        splits.clone(),
-                        self.subtask,
-                        self.batch_rows,
-                        stage,
-                        failures,
-                        metrics,
-                        self.progress.clone(),
-                    )));
                 }
-                Prepared::Calc(plan) => {
-                    let program = plan.instantiate().map_err(|e| e.in_operator(&o.name))?;
-                    chain.push(Box::new(CalcOperator::new(&o.name, program, stage, failures, metrics)));
+                () = sleep_until(wake) => coordinator.tick(started.elapsed()),
+                _ = self.requests.changed() => {
+                    self.apply_request()?;
+                    continue;
                 }
-                Prepared::LookupJoin(spec) => {
-                    let join = LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics);
-                    chain.push(Box::new(join.map_err(|e| e.in_operator(&o.name))?));
-                }
-                Prepared::Sink { sink, first_writer, not_null } => chain.push(Box::new(SinkOperator::new(
-                    &o.name,
-                    sink.clone(),
-                    first_writer + self.subtask,
-                    not_null.clone(),
-                    stage,
-                    failures,
-                    metrics,
-                ))),
+            };
+            if self.act(actions, &mut coordinator, started).await? {
+                return Ok(());
             }
         }
-        let head = match (source, self.input.take()) {
-            (Some(s), _) => Head::Source(s),
-            (None, Some((receivers, readable))) => Head::Gate(Box::new(InputGate::new(receivers, readable))),
-            (None, None) => return Err(Error::internal(format!("task {} has no input", self.name))),
-        };
-        let output = match self.output.take() {
-            Some(channels) => Output::Rebalance { next: self.subtask % channels.len().max(1), channels },
-            None => Output::None,
-        };
-        Ok(Task {
-            name: self.name,
-            head,
-            chain: Chain::new(chain),
-            output,
-            phase: self.phase,
-            control: self.control,
-            acks: self.acks,
-        })
     }
+
+    fn apply_request(&mut self) -> Result<()> {
+        let request = *self.requests.borrow_and_update();
+        match request {
+            Request::Run => Ok(()),
+            Request::Drain => {
+                self.attempt.set_phase(Phase::Draining);
+                Ok(())
+            }
+            Request::Cancel => Err(cancelled()),
+        }
+    }
+
+    fn ended_early(&self) -> Error {
+        if *self.requests.borrow() == Request::Cancel {
+            return cancelled();
+        }
+        Error::internal("the tasks ended without a last checkpoint")
+    }
+
+    /// Does what the coordinator says; true after the last checkpoint.
+    async fn act(
+        &mut self,
+        mut actions: std::collections::VecDeque<Action<Vec<OperatorSnapshot>>>,
+        coordinator: &mut Coordinator<Vec<OperatorSnapshot>>,
+        started: Instant,
+    ) -> Result<bool> {
+        while let Some(action) = actions.pop_front() {
+            match action {
+                Action::Trigger(epoch) => {
+                    self.checkpoints.used(epoch);
+                    self.attempt.trigger(epoch);
+                }
+                Action::Publish { epoch, parts, last } => {
+                    self.checkpoints.used(epoch);
+                    if last {
+                        self.attempt.begin(epoch);
+                    }
+                    let checkpoint = self.attempt.assemble(&self.cx, epoch, parts)?;
+                    if last {
+                        self.commit(|has_state| !has_state, &checkpoint).await?;
+                    }
+                    let published = self.checkpoints.publish(&self.cx, checkpoint);
+                    let now = started.elapsed();
+                    actions.extend(match published {
+                        Ok(()) => coordinator.published(now, epoch),
+                        Err(e) => coordinator.publish_failed(now, epoch, e.to_string()),
+                    });
+                }
+                Action::Complete { epoch, took, last } => {
+                    for s in &self.attempt.opened.sinks {
+                        s.sink.checkpoint_complete(epoch).await.map_err(|e| e.in_operator(s.name()))?;
+                    }
+                    self.attempt.tell_sources(Control::Complete(epoch));
+                    self.count(|m| m.completed.add(1));
+                    self.count(|m| m.last_millis.set(took.as_millis() as u64));
+                    if self.attempt.phase() == Phase::Starting {
+                        self.attempt.set_phase(Phase::Running);
+                    }
+                    if last {
+                        if let Some(checkpoint) = self.checkpoints.last().cloned() {
+                            self.commit(|has_state| has_state, &checkpoint).await?;
+                        }
+                        self.attempt.tell_sources(Control::Close);
+                        return Ok(true);
+                    }
+                }
+                Action::Abort { epoch, reason, last } => {
+                    self.count(|m| m.failed.add(1));
+                    let message = format!("checkpoint {} failed: {reason}", epoch.0);
+                    // Without the first or the last one there is nothing to go on from.
+                    if last || self.attempt.phase() == Phase::Starting {
+                        return Err(Error::external(message));
+                    }
+                    tracing::warn!("{message}; the job goes on");
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Only checkpoints that somebody asked for are worth a line.
+    fn count(&self, count: impl Fn(&crate::metrics::CheckpointMetrics)) {
+        if self.timing.at_start {
+            count(&self.metrics.checkpoints);
+        }
+    }
+
+    /// Commits the sinks at the end of the job. A sink that gave states for the last checkpoint is committed after its
+    /// publication: a crash between the two is made good by `prepare`, which gets the states, and before it the output
+    /// would be visible though the job resumes from an earlier checkpoint. A sink that gave none has nothing but its
+    /// commit, so that comes before: a crash between the two repeats rows rather than losing them (at least once).
+    async fn commit(&self, which: impl Fn(bool) -> bool, last: &Checkpoint) -> Result<()> {
+        for s in &self.attempt.opened.sinks {
+            let states = s.operators.iter().filter_map(|name| last.operator(name)).flat_map(|o| &o.states);
+            if which(states.count() > 0) {
+                s.sink.commit().await.map_err(|e| e.in_operator(s.name()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A task that lost its neighbour is a consequence (of a failure, or of being cancelled), not the cause.
+fn is_consequence(e: &Error) -> bool {
+    e.message == DISCONNECTED
+}
+
+fn cancelled() -> Error {
+    Error::external("the job was cancelled")
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Uniform in 0..1, to spread the restarts of jobs that failed together.
+fn random_unit() -> f64 {
+    let mut bytes = [0u8; 4];
+    // Without randomness of the system the delays are only less spread.
+    let _ = getrandom::fill(&mut bytes);
+    f64::from(u32::from_le_bytes(bytes)) / (f64::from(u32::MAX) + 1.0)
 }
 
 #[cfg(test)]

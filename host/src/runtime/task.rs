@@ -7,31 +7,42 @@ use crate::data::{Batch, Epoch};
 use crate::error::{Error, Result};
 use crate::operators::{Chain, Collector, OperatorSnapshot, SourceEvent, SourceOperator};
 use async_trait::async_trait;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
+
+/// How long a source may wait for data: control messages wait meanwhile.
+const POLL_WAIT: Duration = Duration::from_millis(100);
 
 /// What the job tells its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// Sources do not read yet: where they start is not recorded yet.
+    Starting,
     Running,
-    /// Sources end as if their input had ended; everything in flight is processed and flushed.
+    /// Sources end where they are; everything in flight is processed and flushed.
     Draining,
     /// Stop now.
     Cancelled,
 }
 
-/// What the coordinator tells a source task.
+/// What the job tells a source task. There is one checkpoint at a time, so that few of these can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     Barrier(Epoch),
+    Complete(Epoch),
+    /// Nothing follows.
+    Close,
 }
 
-/// A task has taken its part of a checkpoint.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ack {
-    pub epoch: Epoch,
-    pub task: String,
-    pub operators: Vec<OperatorSnapshot>,
+/// What a task tells the job.
+#[derive(Debug)]
+pub enum TaskEvent {
+    /// It has taken its part of a checkpoint.
+    Ack { task: usize, epoch: Epoch, operators: Vec<OperatorSnapshot> },
+    /// It will process nothing more; this is its part of all checkpoints from now on.
+    Finished { task: usize, operators: Vec<OperatorSnapshot> },
+    /// Its thread is at its end.
+    Ended { task: usize, result: Result<()> },
 }
 
 pub enum Head {
@@ -48,13 +59,15 @@ pub enum Output {
 }
 
 pub struct Task {
-    pub name: String,
+    pub task: usize,
     pub head: Head,
     pub chain: Chain,
     pub output: Output,
     pub phase: watch::Receiver<Phase>,
     pub control: mpsc::UnboundedReceiver<Control>,
-    pub acks: mpsc::UnboundedSender<Ack>,
+    pub events: mpsc::UnboundedSender<TaskEvent>,
+    /// The newest one that this task has seen.
+    pub epoch: Epoch,
 }
 
 /// The other side of a channel is gone. It failed for a reason of its own, which is the one to report.
@@ -112,34 +125,73 @@ impl Task {
             Head::Source(_) => self.drive_source().await?,
             Head::Gate(_) => self.drive_gate().await?,
         }
-        self.chain.finish(&mut self.output).await?;
-        self.output.broadcast(StreamElement::EndOfInput).await
+        self.finish().await?;
+        self.output.broadcast(StreamElement::EndOfInput).await?;
+        self.linger().await
     }
 
     async fn drive_source(&mut self) -> Result<()> {
         loop {
             // Between polls everything emitted has been processed: the snapshot's positions are exact.
-            while let Ok(Control::Barrier(epoch)) = self.control.try_recv() {
-                self.barrier(epoch).await?;
+            while let Ok(control) = self.control.try_recv() {
+                self.control(control).await?;
             }
-            match *self.phase.borrow() {
+            let phase = *self.phase.borrow();
+            match phase {
                 Phase::Running => {}
-                Phase::Draining => break,
+                Phase::Starting => {
+                    self.wait().await?;
+                    continue;
+                }
+                // The stream goes on when the job is resumed: event time is not at its end.
+                Phase::Draining => return Ok(()),
                 Phase::Cancelled => return Ok(()),
             }
+            let max_wait = self.until_timer().min(POLL_WAIT);
             let Head::Source(source) = &mut self.head else { return Ok(()) };
-            match source.next().await.map_err(|e| e.in_operator(&source.name))? {
+            match source.next(max_wait).await.map_err(|e| e.in_operator(&source.name))? {
                 SourceEvent::Batch(batch) => self.chain.process(batch, &mut self.output).await?,
                 SourceEvent::Nothing => {}
+                SourceEvent::Waiting => self.wait().await?,
                 SourceEvent::End => break,
             }
-            if self.chain.timer().is_some_and(|due| due <= Instant::now()) {
+            if self.until_timer().is_zero() {
                 self.chain.on_timer().await?;
             }
             // A source that never waits would keep the cancelling branch of `run` from being looked at.
             tokio::task::yield_now().await;
         }
         self.watermark(i64::MAX).await
+    }
+
+    /// Until an operator of the chain wants to be called.
+    fn until_timer(&self) -> Duration {
+        self.chain.timer().map_or(Duration::MAX, |due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// Nothing to read for now: waits for what the job says, for a timer, and at most as long as a poll would.
+    async fn wait(&mut self) -> Result<()> {
+        let max_wait = self.until_timer().min(POLL_WAIT);
+        let control = tokio::select! {
+            control = self.control.recv() => control,
+            _ = self.phase.changed() => None,
+            () = tokio::time::sleep(max_wait) => None,
+        };
+        match control {
+            Some(control) => self.control(control).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn control(&mut self, control: Control) -> Result<()> {
+        match (control, &mut self.head) {
+            (Control::Barrier(epoch), _) => self.barrier(epoch).await,
+            (Control::Complete(epoch), Head::Source(source)) => {
+                source.checkpoint_complete(epoch).await;
+                Ok(())
+            }
+            (Control::Complete(_) | Control::Close, _) => Ok(()),
+        }
     }
 
     async fn drive_gate(&mut self) -> Result<()> {
@@ -171,13 +223,39 @@ impl Task {
     }
 
     async fn barrier(&mut self, epoch: Epoch) -> Result<()> {
-        let mut operators = Vec::new();
-        if let Head::Source(s) = &self.head {
-            operators.push(OperatorSnapshot { operator: s.name.clone(), splits: s.snapshot(), state: None });
-        }
+        self.epoch = epoch;
+        let mut operators = self.source_snapshot(epoch);
         operators.extend(self.chain.snapshot(epoch, &mut self.output).await?);
-        // Nobody may be listening (no checkpoints): then the barrier only flushed.
-        let _ = self.acks.send(Ack { epoch, task: self.name.clone(), operators });
+        // Nobody listens once the job has given up on its tasks.
+        let _ = self.events.send(TaskEvent::Ack { task: self.task, epoch, operators });
         self.output.broadcast(StreamElement::Barrier(epoch)).await
+    }
+
+    fn source_snapshot(&mut self, epoch: Epoch) -> Vec<OperatorSnapshot> {
+        let Head::Source(s) = &mut self.head else { return vec![] };
+        vec![OperatorSnapshot { operator: s.name.clone(), splits: s.snapshot(epoch), state: None }]
+    }
+
+    /// The task's part of all checkpoints to come. It belongs to the epoch after the newest that this task has seen:
+    /// whichever checkpoint completes next, that one or a later one, holds it.
+    async fn finish(&mut self) -> Result<()> {
+        let epoch = Epoch(self.epoch.0 + 1);
+        let mut operators = self.source_snapshot(epoch);
+        operators.extend(self.chain.finish(epoch, &mut self.output).await?);
+        let _ = self.events.send(TaskEvent::Finished { task: self.task, operators });
+        Ok(())
+    }
+
+    /// A source stays until the last checkpoint is complete, to commit its positions outside.
+    async fn linger(&mut self) -> Result<()> {
+        let Head::Source(source) = &mut self.head else { return Ok(()) };
+        loop {
+            match self.control.recv().await {
+                // Its end counts as its part.
+                Some(Control::Barrier(_)) => {}
+                Some(Control::Complete(epoch)) => source.checkpoint_complete(epoch).await,
+                Some(Control::Close) | None => return Ok(()),
+            }
+        }
     }
 }

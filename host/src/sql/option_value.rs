@@ -80,6 +80,11 @@ fn parse_duration(text: &str, bare: Duration) -> Result<Duration, String> {
         .map_err(|_| "a shorter duration".to_string())
 }
 
+/// Flink's Duration: `500 ms`, `10 s`, `1 h`; a number alone counts `bare`.
+pub fn duration(text: &str, bare: Duration) -> Option<Duration> {
+    parse_duration(text.trim(), bare).ok()
+}
+
 /// Flink's MemorySize in bytes: `512`, `64 kb`, `16 mb`; units are powers of 1024.
 pub fn parse_size(text: &str) -> Option<u64> {
     size(text.trim()).ok()

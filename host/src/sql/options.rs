@@ -5,7 +5,7 @@ use crate::diagnostic::{Span, is_secret_key};
 use indexmap::IndexMap;
 use std::time::Duration;
 
-pub use super::option_value::{parse_size, parse_value};
+pub use super::option_value::{duration, parse_size, parse_value};
 pub use super::resolve::{Resolver, resolve};
 pub use crate::diagnostic::redact;
 

@@ -1,0 +1,136 @@
+//! Builds a task and runs it on a thread of its own.
+
+use super::channel::Sender;
+use super::gate::InputGate;
+use super::opening::{Prepared, PreparedOperator};
+use super::task::{Control, Head, Output, Phase, Task, TaskEvent};
+use super::wiring::{ChainPlan, GateInputs};
+use crate::data::Epoch;
+use crate::error::{Error, Result};
+use crate::metrics::Progress;
+use crate::operators::{
+    CalcOperator, Chain, FailureHandler, LookupJoinOperator, Operator, SinkOperator, SourceOperator,
+};
+use crate::plan::graph::OperatorId;
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+
+/// Expressions are compiled and evaluated by recursion; the parser's limits on a statement's depth and operators fit
+/// several times. Only what is used of it becomes memory.
+const TASK_STACK: usize = 16 << 20;
+
+pub fn task_name(operators: &[PreparedOperator], chain: &ChainPlan, subtask: usize) -> String {
+    let names: Vec<&str> = chain.operators.iter().map(|o| operators[*o].name.as_str()).collect();
+    let of = operators[chain.operators[0]].parallelism;
+    format!("{} ({}/{of})", names.join(" -> "), subtask + 1)
+}
+
+/// Everything a thread needs to build and run its task.
+pub struct TaskSpec {
+    pub task: usize,
+    pub name: String,
+    pub operators: Arc<[PreparedOperator]>,
+    pub chain: Vec<OperatorId>,
+    pub subtask: usize,
+    pub batch_rows: usize,
+    pub input: Option<GateInputs>,
+    pub output: Option<Vec<Sender>>,
+    pub failures: Arc<FailureHandler>,
+    pub progress: Arc<Progress>,
+    pub phase: watch::Receiver<Phase>,
+    pub control: mpsc::UnboundedReceiver<Control>,
+    pub events: mpsc::UnboundedSender<TaskEvent>,
+    /// The epoch before the attempt's first one.
+    pub epoch: Epoch,
+}
+
+/// A thread per task; a panic in it is an internal error of the job, not the end of the process.
+pub fn spawn(spec: TaskSpec) -> Result<()> {
+    let runtime = tokio::runtime::Handle::current();
+    let name = spec.name.clone();
+    let run = move || {
+        let (task, task_name, events) = (spec.task, spec.name.clone(), spec.events.clone());
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let task = spec.build()?;
+            runtime.block_on(task.run())
+        }));
+        let result = outcome.unwrap_or_else(|panic| {
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()))
+                .unwrap_or_default();
+            Err(Error::internal(format!("task {task_name} panicked: {text}")))
+        });
+        // Nobody listens once the job has given up on its tasks.
+        let _ = events.send(TaskEvent::Ended { task, result });
+    };
+    std::thread::Builder::new()
+        .name(name.chars().take(15).collect())
+        .stack_size(TASK_STACK)
+        .spawn(run)
+        .map(|_| ())
+        .map_err(|e| Error::external(format!("cannot start a thread for task {name}: {e}")))
+}
+
+impl TaskSpec {
+    fn build(mut self) -> Result<Task> {
+        let mut chain: Vec<Box<dyn Operator>> = Vec::new();
+        let mut source = None;
+        for id in &self.chain {
+            let o = &self.operators[*id];
+            let (stage, failures, metrics) = (o.stage.clone(), self.failures.clone(), o.metrics.clone());
+            match &o.kind {
+                Prepared::Source { source: s, splits } => {
+                    source = Some(Box::new(SourceOperator::new(
+                        &o.name,
+                        s.clone(),
+                        splits.clone(),
+                        self.subtask,
+                        self.batch_rows,
+                        stage,
+                        failures,
+                        metrics,
+                        self.progress.clone(),
+                    )));
+                }
+                Prepared::Calc(plan) => {
+                    let program = plan.instantiate().map_err(|e| e.in_operator(&o.name))?;
+                    chain.push(Box::new(CalcOperator::new(&o.name, program, stage, failures, metrics)));
+                }
+                Prepared::LookupJoin(spec) => {
+                    let join = LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics);
+                    chain.push(Box::new(join.map_err(|e| e.in_operator(&o.name))?));
+                }
+                Prepared::Sink { sink, first_writer, not_null } => chain.push(Box::new(SinkOperator::new(
+                    &o.name,
+                    sink.clone(),
+                    first_writer + self.subtask,
+                    not_null.clone(),
+                    stage,
+                    failures,
+                    metrics,
+                ))),
+            }
+        }
+        let head = match (source, self.input.take()) {
+            (Some(s), _) => Head::Source(s),
+            (None, Some((receivers, readable))) => Head::Gate(Box::new(InputGate::new(receivers, readable))),
+            (None, None) => return Err(Error::internal(format!("task {} has no input", self.name))),
+        };
+        let output = match self.output.take() {
+            Some(channels) => Output::Rebalance { next: self.subtask % channels.len().max(1), channels },
+            None => Output::None,
+        };
+        Ok(Task {
+            task: self.task,
+            head,
+            chain: Chain::new(chain),
+            output,
+            phase: self.phase,
+            control: self.control,
+            events: self.events,
+            epoch: self.epoch,
+        })
+    }
+}
