@@ -8,6 +8,7 @@ pub mod jdbc;
 pub mod kafka;
 pub mod kudu;
 pub mod local;
+pub mod lookup_options;
 pub mod native_format;
 pub mod sqlite;
 pub mod stand_in;

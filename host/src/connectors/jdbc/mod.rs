@@ -4,17 +4,20 @@ mod changes;
 mod connection;
 mod describe;
 mod error;
+mod lookup;
 mod mysql;
 pub mod options;
 mod postgres;
+mod read;
 mod sink;
+mod source;
 mod statements;
 mod types;
 mod url;
 mod values;
 mod writer;
 
-use super::api::{Capabilities, ConnectorFactory, OptionProblem, Sink, TableContext, TableUse};
+use super::api::{Capabilities, ConnectorFactory, LookupSource, OptionProblem, Sink, Source, TableContext, TableUse};
 use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
 use url::{JdbcUrl, Product};
@@ -47,6 +50,12 @@ impl ConnectorFactory for JdbcFactory {
         check_credentials(table, options, &mut problems);
         check_partitions(options, &mut problems);
         problems
+    }
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
+        Ok(Box::new(source::JdbcSource::new(cx)?))
+    }
+    fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
+        Ok(Box::new(lookup::JdbcLookup::new(cx)?))
     }
     fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
         Ok(Box::new(sink::JdbcSink::new(cx)?))
