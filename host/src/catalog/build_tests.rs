@@ -63,7 +63,7 @@ static TEST_CONNECTORS: &[&dyn ConnectorFactory] = &[
     &crate::connectors::kafka::Kafka,
     &crate::connectors::kafka::UpsertKafka,
     &crate::connectors::kudu::Kudu,
-    &crate::connectors::mysql::MySql,
+    &crate::connectors::jdbc::JdbcFactory,
     &CONSOLE,
     &FILE,
     &SQLITE,

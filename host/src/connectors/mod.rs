@@ -4,10 +4,11 @@ pub mod console;
 #[cfg(test)]
 mod docs_tests;
 pub mod file;
+pub mod jdbc;
 pub mod kafka;
 pub mod kudu;
 pub mod local;
-pub mod mysql;
+pub mod lookup_options;
 pub mod native_format;
 pub mod sqlite;
 pub mod stand_in;
@@ -20,9 +21,9 @@ use api::ConnectorFactory;
 pub static CONNECTORS: &[&dyn ConnectorFactory] = &[
     &console::ConsoleFactory,
     &file::FileFactory,
+    &jdbc::JdbcFactory,
     &kafka::Kafka,
     &kafka::UpsertKafka,
     &kudu::Kudu,
-    &mysql::MySql,
     &sqlite::SqliteFactory,
 ];

@@ -13,6 +13,7 @@ mod text;
 
 pub use cell::{Cell, Scalar, Spelling};
 pub use columns::{ColumnBuilder, TextRules};
+pub use text::local_offset;
 
 use crate::data::{Batch, ChangelogMode, RecordChunk, RowError, RowKind, TableSchema};
 use crate::error::Result;

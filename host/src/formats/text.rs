@@ -279,7 +279,7 @@ pub fn parse_instant(text: &str, zone: chrono_tz::Tz) -> Option<(i64, i64)> {
 
 /// Seconds east of UTC of a wall clock in a zone: the earlier instant where the clock repeats, the offset before the
 /// gap where it jumps (as `java.time.ZonedDateTime.ofLocal`).
-fn local_offset(seconds: i64, zone: chrono_tz::Tz) -> Option<i32> {
+pub fn local_offset(seconds: i64, zone: chrono_tz::Tz) -> Option<i32> {
     let wall: NaiveDateTime = chrono::DateTime::from_timestamp(seconds, 0)?.naive_utc();
     let offset = match zone.offset_from_local_datetime(&wall).earliest() {
         Some(offset) => offset,

@@ -1,6 +1,7 @@
 //! `sqlite`: tables of a local SQLite file, the embedded database. The file and the table are made on first use.
 
 mod connection;
+mod lookup;
 pub mod options;
 mod sink;
 mod source;
@@ -38,7 +39,7 @@ impl ConnectorFactory for SqliteFactory {
         Ok(Box::new(sink::SqliteSink::new(cx)?))
     }
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
-        Ok(Box::new(source::SqliteLookup::new(cx)?))
+        Ok(Box::new(lookup::SqliteLookup::new(cx)?))
     }
 }
 

@@ -1,19 +1,17 @@
-//! Scans: as a source, and as the snapshot of a side table.
+//! Scans, of a whole table or of the rows with some keys; and the source that is such a scan.
 
 use super::connection::{Location, quoted};
 use super::values::{append, check_types};
 use crate::connectors::api::{
-    Boundedness, FailedRow, LookupCache, LookupSettings, LookupSource, Snapshot, Source, SourceOutput, SourceReader,
-    SourceSplit, SubtaskContext, TableContext,
+    Boundedness, Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext, TableContext,
 };
-use crate::connectors::local::load::reload_interval;
 use crate::data::{Reason, RecordChunk, RecordRef, RefusedRecord, RowError, TableSchema};
 use crate::error::{Error, Result};
 use crate::formats::{ColumnBuilder, Decoder, TextRules};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection, Row};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,18 +20,17 @@ use std::time::Duration;
 
 /// Batches between the scanning thread and the reader.
 const BATCHES_AHEAD: usize = 2;
-const ROWS_PER_BATCH: usize = 8192;
 
 /// What is scanned.
 #[derive(Clone)]
-struct Scan {
-    location: Location,
-    schema: TableSchema,
+pub(super) struct Scan {
+    pub location: Location,
+    pub schema: TableSchema,
     rules: TextRules,
 }
 
 impl Scan {
-    fn new(cx: &TableContext) -> Result<Self> {
+    pub fn new(cx: &TableContext) -> Result<Self> {
         check_types(&cx.table, &cx.schema.columns)?;
         Ok(Self {
             location: Location::new(cx)?,
@@ -43,16 +40,23 @@ impl Scan {
     }
 
     /// Columns go with the table's name: a quoted name that is no column would otherwise be taken for a text.
-    fn sql(&self, offset: u64) -> String {
+    pub fn select(&self) -> String {
         let table = quoted(&self.location.name);
         let columns: Vec<String> = self.location.columns.iter().map(|c| format!("{table}.{}", quoted(c))).collect();
         let columns = if columns.is_empty() { "NULL".to_string() } else { columns.join(", ") };
-        format!("SELECT {columns} FROM {table} LIMIT -1 OFFSET {offset}")
+        format!("SELECT {columns} FROM {table}")
     }
 
-    /// Hands over batches until the end, or until `take` wants no more.
-    async fn run(
+    /// All rows from one on.
+    fn sql(&self, offset: u64) -> String {
+        format!("{} LIMIT -1 OFFSET {offset}", self.select())
+    }
+
+    /// Hands over the batches of a query (a `select` with more behind it) until the end, or until `take` wants no more.
+    pub async fn run(
         &self,
+        sql: String,
+        arguments: SqliteArguments,
         offset: u64,
         max_rows: usize,
         mut take: impl FnMut(RecordBatch, RecordChunk) -> bool,
@@ -60,7 +64,7 @@ impl Scan {
         let fail = |e: sqlx::Error| self.location.error("read", &e);
         let mut connection = self.location.open_to_read().await?;
         {
-            let mut rows = sqlx::query(AssertSqlSafe(self.sql(offset))).fetch(&mut connection);
+            let mut rows = sqlx::query_with(AssertSqlSafe(sql), arguments).fetch(&mut connection);
             let mut batch = RowBatch::new(self, offset);
             while let Some(row) = rows.try_next().await.map_err(fail)? {
                 batch.push(&row);
@@ -197,7 +201,8 @@ fn scan_on_thread(scan: &Scan, offset: u64, max_rows: usize, send: &SyncSender<M
         .build()
         .map_err(|e| Error::external(format!("cannot start a runtime to scan SQLite: {e}")))
         .and_then(|runtime| {
-            runtime.block_on(scan.run(offset, max_rows, |columns, chunk| send.send(Ok((columns, chunk))).is_ok()))
+            let take = |columns, chunk| send.send(Ok((columns, chunk))).is_ok();
+            runtime.block_on(scan.run(scan.sql(offset), SqliteArguments::default(), offset, max_rows, take))
         });
     if let Err(e) = outcome {
         // The reader may be gone already; then nobody needs the error.
@@ -233,38 +238,5 @@ impl SourceReader for SqliteReader {
 
     fn snapshot(&self) -> Vec<SourceSplit> {
         self.current.iter().map(|(split, _)| split.clone()).chain(self.queue.iter().cloned()).collect()
-    }
-}
-
-/// A side table in SQLite.
-pub struct SqliteLookup {
-    scan: Scan,
-    reload: Option<Duration>,
-}
-
-impl SqliteLookup {
-    pub fn new(cx: &TableContext) -> Result<Self> {
-        Ok(Self { scan: Scan::new(cx)?, reload: reload_interval(&cx.options) })
-    }
-}
-
-#[async_trait]
-impl LookupSource for SqliteLookup {
-    async fn load_all(&self) -> Result<Snapshot> {
-        let mut snapshot = Snapshot::default();
-        self.scan
-            .run(0, ROWS_PER_BATCH, |columns, chunk| {
-                for refused in &chunk.refused {
-                    snapshot.failed.push(FailedRow { origin: chunk.origin_of(refused), error: refused.error.clone() });
-                }
-                snapshot.batches.push(columns);
-                true
-            })
-            .await?;
-        Ok(snapshot)
-    }
-
-    fn settings(&self) -> LookupSettings {
-        LookupSettings { cache: LookupCache::All { reload: self.reload }, ..LookupSettings::load_all() }
     }
 }

@@ -1,4 +1,4 @@
-//! Options of MySQL: flinkStreamSQL's `mysql` sink and side table, Flink's and legacy `jdbc`.
+//! Options of `jdbc`: flinkStreamSQL's `mysql` and `postgresql` sinks and side tables, Flink's and legacy `jdbc`.
 
 use crate::sql::options::Dialect::{DtStack, Flink, Legacy};
 use crate::sql::options::{OptionSpec, OptionType};
@@ -13,7 +13,7 @@ pub static OPTIONS: &[OptionSpec] = &[
         "url",
         OptionType::Text,
         &[(DtStack, "url"), (Legacy, "connector.url"), (Flink, "url")],
-        "The database: jdbc:mysql://host:3306/database",
+        "The database: jdbc:mysql://host:3306/database, jdbc:mariadb:.. or jdbc:postgresql:..",
     )
     .required(&[DtStack, Legacy, Flink]),
     OptionSpec::new(
@@ -38,7 +38,12 @@ pub static OPTIONS: &[OptionSpec] = &[
     )
     .required(&[DtStack])
     .sensitive(),
-    OptionSpec::new("schema", OptionType::Text, &[(DtStack, "schema")], "The database that the table is in."),
+    OptionSpec::new(
+        "schema",
+        OptionType::Text,
+        &[(DtStack, "schema")],
+        "The database (MySQL) or schema (PostgreSQL) that the table is in, if not that of the URL.",
+    ),
     OptionSpec::new(
         "driver",
         OptionType::Ignored("no JDBC driver is needed"),
@@ -81,17 +86,28 @@ pub static OPTIONS: &[OptionSpec] = &[
         "replace-all",
         OptionType::Bool,
         &[(DtStack, "allReplace")],
-        "Sink with a key: true replaces the whole row, false leaves the old value where the new one is NULL.",
+        "Sink with a key: true writes NULLs over old values, false leaves the old value where the new one is NULL.",
     )
     .default(&[(DtStack, "false")]),
+    OptionSpec::new(
+        "sink.null-policy",
+        OptionType::Enum(&["keep", "overwrite"]),
+        &[(DtStack, "nullPolicy"), (Legacy, "connector.write.null-policy"), (Flink, "sink.null-policy")],
+        "Sink with a key: what a NULL does to the value of the row that is there. Without it: as allReplace says in \
+         flinkStreamSQL, overwrite elsewhere.",
+    ),
     OptionSpec::new(
         "update-mode",
         OptionType::Enum(&["append", "upsert", "retract"]),
         &[(DtStack, "updateMode"), (Legacy, "update-mode")],
         "Sink: append inserts only; upsert deletes and updates by the PRIMARY KEY. With a key: upsert.",
     ),
-    OptionSpec::new("fast-check", OptionType::Bool, &[(DtStack, "fastCheck")], "Look at the table at submit.")
-        .default(&[(DtStack, "false")]),
+    OptionSpec::new(
+        "fast-check",
+        OptionType::Ignored("a job looks at its tables before its first row, always"),
+        &[(DtStack, "fastCheck")],
+        "Look at the table at submit.",
+    ),
     OptionSpec::new(
         "connection.max-retry-timeout",
         MS,
@@ -107,7 +123,7 @@ pub static OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new(
         "scan.partition.num",
-        COUNT,
+        OptionType::Int { min: 1, max: 10_000 },
         &[(Flink, "scan.partition.num"), (Legacy, "connector.read.partition.num")],
         "Source: the number of splits.",
     ),
@@ -127,11 +143,11 @@ pub static OPTIONS: &[OptionSpec] = &[
         "scan.fetch-size",
         COUNT,
         &[(Flink, "scan.fetch-size"), (Legacy, "connector.read.fetch-size")],
-        "Source: rows asked for at a time.",
+        "Source: rows in one batch at most.",
     ),
     OptionSpec::new(
         "filter.handling.policy",
-        OptionType::Enum(&["always", "never"]),
+        OptionType::Ignored("conditions of the query are evaluated here, not in the database"),
         &[(Flink, "filter.handling.policy")],
         "Source: whether conditions of the query go to the database.",
     ),
