@@ -6,6 +6,7 @@ pub mod csv;
 pub mod json;
 pub mod options;
 mod raw;
+mod retract;
 mod rows;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -13,6 +14,7 @@ mod text;
 
 pub use cell::{Cell, Scalar, Spelling};
 pub use columns::{ColumnBuilder, TextRules};
+pub use retract::RetractEncoder;
 
 use crate::data::{Batch, ChangelogMode, RecordChunk, RowError, RowKind, TableSchema};
 use crate::error::Result;
