@@ -13,7 +13,7 @@ use crate::plan::graph::{ConnectorAccess, TableAccess, TableBinding};
 use crate::plan::settings::JobSettings;
 use crate::plan::{TableBinder, TableRole};
 use crate::sql::codes;
-use crate::wasm::{FormatterPlugin, Limits, PluginEngine};
+use crate::wasm::{DecoderPlugin, FormatterPlugin, Limits, PluginEngine};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -165,7 +165,7 @@ impl Binder<'_> {
         NativeFormat::bind(&format.identifier, cx)
     }
 
-    /// `'format' = 'wasm'`: a formatter plugin.
+    /// `'format' = 'wasm'`: a plugin that decodes the records of a source or formats the rows of a sink.
     fn plugin_format(
         &self,
         table: &TableDescriptor,
@@ -173,12 +173,6 @@ impl Binder<'_> {
         role: TableRole,
         schema: &TableSchema,
     ) -> Result<Arc<dyn FormatBinding>> {
-        if role != TableRole::Sink {
-            return Err(Error::user(format!(
-                "table {}: not supported yet: a plugin that decodes records; plugins format the rows of sinks",
-                table.name
-            )));
-        }
         let module = format
             .options
             .text("module")
@@ -187,8 +181,11 @@ impl Binder<'_> {
         let given = format.options.prefixed.get("config").into_iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
         let (limits, config) =
             Limits::from_options(given).map_err(|m| Error::user(format!("table {}: {}", table.name, m.join("; "))))?;
-        let plugin = loaded.formatter(format.options.text("function"), schema, config, limits)?;
-        Ok(Arc::new(PluginFormat(plugin)))
+        let function = format.options.text("function");
+        Ok(Arc::new(match role {
+            TableRole::Sink => PluginFormat::Formatter(loaded.formatter(function, schema, config, limits)?),
+            _ => PluginFormat::Decoder(loaded.decoder(function, schema, config, limits)?),
+        }))
     }
 }
 
@@ -283,7 +280,11 @@ impl TableAccess for StandInAccess {
     }
 }
 
-struct PluginFormat(FormatterPlugin);
+/// A plugin does the one or the other, as its table is read or written.
+enum PluginFormat {
+    Decoder(DecoderPlugin),
+    Formatter(FormatterPlugin),
+}
 
 impl FormatBinding for PluginFormat {
     fn identifier(&self) -> &str {
@@ -293,9 +294,15 @@ impl FormatBinding for PluginFormat {
         Framing::Lines
     }
     fn decoder(&self) -> Result<Box<dyn Decoder>> {
-        Err(Error::internal("a formatter does not decode"))
+        match self {
+            Self::Decoder(plugin) => plugin.decoder(),
+            Self::Formatter(_) => Err(Error::internal("a formatter does not decode")),
+        }
     }
     fn encoder(&self) -> Result<Box<dyn Encoder>> {
-        self.0.encoder()
+        match self {
+            Self::Formatter(plugin) => plugin.encoder(),
+            Self::Decoder(_) => Err(Error::internal("a decoder does not encode")),
+        }
     }
 }
