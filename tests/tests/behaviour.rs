@@ -6,6 +6,7 @@ mod cli;
 mod diagnostics;
 mod failures;
 mod files;
+mod formats;
 mod memory;
 mod parallel;
 mod plugins;

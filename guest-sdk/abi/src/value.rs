@@ -34,9 +34,32 @@ struct Node<'a> {
 
 /// Writes rows as a frame.
 pub fn encode_rows(schema: &Schema, rows: &[Vec<Value>], errors: &[(u32, String)]) -> Result<Vec<u8>, FrameError> {
+    encode(schema, rows, None, errors)
+}
+
+/// Writes the answer of a kind that gives any number of rows: `sources` says for each row which row of the request it
+/// came from.
+pub fn encode_answer(
+    schema: &Schema,
+    rows: &[Vec<Value>],
+    sources: &[u32],
+    errors: &[(u32, String)],
+) -> Result<Vec<u8>, FrameError> {
+    encode(schema, rows, Some(sources), errors)
+}
+
+fn encode(
+    schema: &Schema,
+    rows: &[Vec<Value>],
+    sources: Option<&[u32]>,
+    errors: &[(u32, String)],
+) -> Result<Vec<u8>, FrameError> {
     let fields = schema.fields();
     if let Some(row) = rows.iter().find(|r| r.len() != fields.len()) {
         return Err(FrameError::new(format!("a row of {} values for {} columns", row.len(), fields.len())));
+    }
+    if let Some(sources) = sources.filter(|s| s.len() != rows.len()) {
+        return Err(FrameError::new(format!("{} source rows for {} rows", sources.len(), rows.len())));
     }
     let nodes = fields
         .iter()
@@ -46,12 +69,20 @@ pub fn encode_rows(schema: &Schema, rows: &[Vec<Value>], errors: &[(u32, String)
     let mut plan = FramePlan::default();
     plan.reset(rows.len(), schema.fingerprint());
     nodes.iter().for_each(|n| n.plan(&mut plan));
+    if let Some(sources) = sources {
+        plan.section(section::SOURCE_ROW, sources.len() * 4);
+    }
     if !errors.is_empty() {
         plan.section(section::ROW_ERRORS, row_errors_len(errors.iter().map(|(_, m)| m.as_str())));
     }
     let mut out = vec![0; plan.layout()?];
     let mut writer = plan.start(&mut out)?;
     nodes.iter().for_each(|n| n.fill(&mut writer));
+    if let Some(sources) = sources {
+        for (place, source) in writer.buffer().chunks_exact_mut(4).zip(sources) {
+            place.copy_from_slice(&source.to_le_bytes());
+        }
+    }
     if !errors.is_empty() {
         write_row_errors(writer.buffer(), errors);
     }

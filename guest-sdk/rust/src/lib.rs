@@ -38,12 +38,30 @@
 //!     (0..row.len()).map(|i| row.text(i)).collect::<Vec<_>>().join(separator)
 //! }
 //! ```
+//!
+//! A decoder turns a record into any number of rows; an error, or a value that does not fit its column, refuses the
+//! record with all its rows:
+//!
+//! ```
+//! use wasmill_guest::{Rows, decoder};
+//!
+//! #[decoder]
+//! fn readings(record: &str, rows: &mut Rows) -> Result<(), String> {
+//!     let (sensor, values) = record.split_once(':').ok_or("no colon")?;
+//!     for value in values.split(',') {
+//!         rows.add().set("sensor", sensor).parse("value", value);
+//!     }
+//!     Ok(())
+//! }
+//! ```
 
 mod args;
 mod columns;
 mod config;
+mod decode;
 #[cfg(target_arch = "wasm32")]
 mod exports;
+mod fit;
 mod plugin;
 mod results;
 mod row;
@@ -52,15 +70,20 @@ mod values;
 
 pub use columns::Text;
 pub use config::Config;
+pub use decode::{NewRow, Rows};
+pub use fit::Cell;
 pub use row::{Row, RowKind};
 pub use values::{Date, Decimal, Time, Timestamp, TimestampLtz};
-pub use wasmill_guest_macros::{formatter, scalar};
+/// Nested values for [`NewRow::set`].
+pub use wasmill_abi::value::Value;
+pub use wasmill_guest_macros::{decoder, formatter, scalar};
 
 /// For the code that the attributes write.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::args::{Arg, Skipped};
     pub use crate::columns::{BytesColumn, OutColumn, RowErrors, TextColumns, text_columns_sql};
+    pub use crate::decode::{DecodeOutcome, Decoding, RecordArg};
     pub use crate::plugin::{Answer, Function, Input, Kind, Plugin, register};
     pub use crate::results::{Record, Ret, Written};
 }

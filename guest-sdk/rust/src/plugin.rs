@@ -2,6 +2,7 @@
 
 use crate::columns::{OutColumn, RowErrors};
 use crate::config::Config;
+use crate::decode::Decoding;
 use crate::row::{Row, RowKind};
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +15,7 @@ use wasmill_abi::{
 pub enum Kind {
     Scalar,
     Formatter,
+    Decoder,
 }
 
 /// A function as its attribute describes it.
@@ -44,6 +46,8 @@ pub struct Input<'a> {
     pub columns: &'a [Column<'a>],
     pub rows: usize,
     pub config: &'a Config,
+    /// The columns of the answer.
+    pub output: &'a Schema,
     kinds: Option<&'a [u8]>,
 }
 
@@ -51,6 +55,11 @@ impl<'a> Input<'a> {
     /// Bytes of text in all columns, as a guess at the size of the answer.
     pub fn bytes(&self) -> usize {
         self.columns.iter().map(|c| if c.offsets.is_empty() { 0 } else { c.data.len() }).sum()
+    }
+
+    /// A decoder's record; None: it has no value.
+    pub fn record(&self, index: usize) -> Option<&'a [u8]> {
+        self.columns.first().filter(|c| c.is_valid(index)).map(|c| c.bytes(index))
     }
 
     pub fn row(&self, index: usize) -> Row<'a> {
@@ -105,6 +114,13 @@ impl Answer {
         Ok(())
     }
 
+    /// Writes the frame of any number of rows.
+    pub fn finish_rows(&mut self, rows: &Decoding) -> Result<(), FrameError> {
+        let frame = rows.frame()?;
+        self.set(Status::Ok, &frame);
+        Ok(())
+    }
+
     fn set(&mut self, status: Status, payload: &[u8]) {
         self.bytes.clear();
         self.bytes.extend_from_slice(&(status as u32).to_le_bytes());
@@ -126,7 +142,7 @@ struct Open {
     function: &'static Function,
     config: Config,
     input: Schema,
-    result_fingerprint: u64,
+    output: Schema,
 }
 
 /// The state of an instance.
@@ -163,12 +179,12 @@ impl Plugin {
             return Err((Status::Unsupported, format!("there is no function {name}")));
         };
         let config = Bundle::parse(request.part(1).map_err(internal)?).and_then(|b| b.pairs()).map_err(internal)?;
-        let result = Schema::parse(request.part(2).map_err(internal)?).map_err(internal)?;
+        let output = Schema::parse(request.part(2).map_err(internal)?).map_err(internal)?;
         let input = Schema::parse(request.part(3).map_err(internal)?).map_err(internal)?;
         if function.kind == Kind::Scalar {
             check_arguments(function, &input).map_err(|e| (Status::Refused, e))?;
         }
-        let open = Open { function, config: Config::new(config), input, result_fingerprint: result.fingerprint() };
+        let open = Open { function, config: Config::new(config), input, output };
         let free = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
         if free == self.open.len() {
             self.open.push(None);
@@ -206,8 +222,8 @@ fn process(open: &Open, frame: &[u8], answer: &mut Answer) -> Result<(), FrameEr
     let columns = frame.columns(&open.input, Check::Buffers)?;
     let kinds = frame.row_section(section::ROW_KIND, 1)?;
     answer.rows = frame.rows();
-    answer.fingerprint = open.result_fingerprint;
-    let input = Input { columns: &columns, rows: frame.rows(), config: &open.config, kinds };
+    answer.fingerprint = open.output.fingerprint();
+    let input = Input { columns: &columns, rows: frame.rows(), config: &open.config, output: &open.output, kinds };
     (open.function.process)(&input, answer)
 }
 
@@ -238,6 +254,7 @@ fn describe_function(f: &Function) -> String {
             )
         }
         Kind::Formatter => format!(r#"{{"name":{name},"kind":"formatter"}}"#),
+        Kind::Decoder => format!(r#"{{"name":{name},"kind":"decoder"}}"#),
     }
 }
 

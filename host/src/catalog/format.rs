@@ -5,7 +5,7 @@ use crate::connectors::api::{ConnectorFactory, KeyLayout};
 use crate::diagnostic::Diagnostic;
 use crate::formats::options::{FormatOptions, find, names};
 use crate::sql::codes;
-use crate::sql::options::{Dialect, OptionEntry, ResolvedOptions, Resolver, parse_value};
+use crate::sql::options::{Dialect, OptionEntry, OptionValue, ResolvedOptions, Resolver, parse_value};
 use crate::sql::suggest::did_you_mean;
 
 /// The format that the options name, or the connector's default in this dialect, with its options. Messages about the
@@ -31,7 +31,8 @@ pub(super) fn table_format(
         late.push(d.hint(format!("{near}formats are {}", all.join(", "))));
         return None;
     };
-    let resolved = format_options(resolver, format, connector, dialect, as_sink);
+    let mut resolved = format_options(resolver, format, connector, dialect, as_sink);
+    name_subject(format, &mut resolved, options, "value");
     if !format.supported {
         let d = Diagnostic::error(codes::UNSUPPORTED_FORMAT, span, format!("not supported yet: format {name}"));
         late.push(d.hint("a formatter plugin can write it: 'format' = 'wasm'; reading it comes later"));
@@ -56,12 +57,27 @@ pub(super) fn key_format(
         return None;
     };
     let prefix = format!("key.{}.", format.identifier);
-    let options = match dialect {
+    let mut resolved = match dialect {
         Dialect::Flink => resolver.take(&[format.options], &[&prefix]),
         // These dialects have no options of the key's format; its defaults hold.
         Dialect::DtStack | Dialect::Legacy => resolver.take(&[format.options], &["key.format-options."]),
     };
-    Some(TableFormat { identifier: format.identifier.to_string(), span, options })
+    name_subject(format, &mut resolved, options, "key");
+    Some(TableFormat { identifier: format.identifier.to_string(), span, options: resolved })
+}
+
+/// The subject of a schema registry is named after the topic, as Flink does, unless it is given.
+fn name_subject(format: &FormatOptions, resolved: &mut ResolvedOptions, table: &ResolvedOptions, part: &str) {
+    if let (true, Some([topic])) = (format.options.iter().any(|o| o.name == "subject"), table.list("topic")) {
+        let text = format!("{topic}-{part}");
+        resolved.entries.entry("subject").or_insert_with(|| OptionEntry {
+            value: OptionValue::Text(text.clone()),
+            text,
+            key: format!("{}.subject", format.identifier),
+            span: None,
+            sensitive: false,
+        });
+    }
 }
 
 fn format_options(

@@ -86,6 +86,11 @@ pub trait FormatBinding: Send + Sync {
     }
     fn decoder(&self) -> Result<Box<dyn Decoder>>;
     fn encoder(&self) -> Result<Box<dyn Encoder>>;
+    /// As `encoder`, with a boolean `retract` behind the columns: true for rows that are added, false for rows that are
+    /// taken back (flinkStreamSQL's `updateMode` = `upsert`).
+    fn retract_encoder(&self) -> Result<Box<dyn Encoder>> {
+        Err(Error::user(format!("the format {} cannot add the field retract", self.identifier())))
+    }
 }
 
 impl TableContext {

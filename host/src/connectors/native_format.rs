@@ -3,7 +3,7 @@
 use super::api::FormatBinding;
 use crate::data::ChangelogMode;
 use crate::error::{Error, Result};
-use crate::formats::{self, Decoder, Encoder, FormatContext, FormatFactory, Framing};
+use crate::formats::{self, Decoder, Encoder, FormatContext, FormatFactory, Framing, RetractEncoder};
 use std::sync::Arc;
 
 pub struct NativeFormat {
@@ -37,5 +37,8 @@ impl FormatBinding for NativeFormat {
     }
     fn encoder(&self) -> Result<Box<dyn Encoder>> {
         self.factory.encoder(&self.cx)
+    }
+    fn retract_encoder(&self) -> Result<Box<dyn Encoder>> {
+        Ok(Box::new(RetractEncoder::new(self.factory, &self.cx)?))
     }
 }

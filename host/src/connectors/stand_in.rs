@@ -119,6 +119,7 @@ impl StandIn {
                 options,
                 time_zone: cx.time_zone,
                 null_on_error,
+                declared: None,
                 record_width: None,
             };
             NativeFormat::bind(identifier, format)

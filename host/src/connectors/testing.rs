@@ -48,6 +48,7 @@ pub(crate) fn with_format(mut cx: TableContext, identifier: &str, pairs: &[(&'st
         options: options(pairs),
         time_zone: cx.time_zone,
         null_on_error: false,
+        declared: None,
         record_width: None,
     };
     cx.format = Some(NativeFormat::bind(identifier, format).unwrap());

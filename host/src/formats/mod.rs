@@ -1,11 +1,13 @@
 //! Record formats: bytes to columns and back. A format is one file here and one line in [`FORMATS`].
 
+pub mod avro;
 mod cell;
 mod columns;
 pub mod csv;
 pub mod json;
 pub mod options;
 mod raw;
+mod retract;
 mod rows;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -13,6 +15,7 @@ mod text;
 
 pub use cell::{Cell, Scalar, Spelling};
 pub use columns::{ColumnBuilder, TextRules};
+pub use retract::RetractEncoder;
 pub use text::local_offset;
 
 use crate::data::{Batch, ChangelogMode, RecordChunk, RowError, RowKind, TableSchema};
@@ -48,6 +51,8 @@ impl Decoded {
 pub enum Framing {
     /// One record a line (`\n`, an `\r` before it is not part of the record); empty lines are no records.
     Lines,
+    /// Records are bytes of any kind, which only a message system keeps apart.
+    Messages,
     /// As lines, but a newline inside quotes belongs to the record (CSV), or the first line of a file is a header.
     /// Such a file cannot be split.
     QuotedLines {
@@ -105,6 +110,9 @@ pub struct FormatContext {
     pub time_zone: chrono_tz::Tz,
     /// Values that do not fit their column become NULL instead of failing the record.
     pub null_on_error: bool,
+    /// All columns of the record as the table declares them, where `schema` is a projection; None: `schema` is all.
+    /// For formats that cannot read a part without knowing the whole.
+    pub declared: Option<TableSchema>,
     /// Formats whose fields go by position: how many a record may have. None: as many as `schema` has columns.
     pub record_width: Option<usize>,
 }
@@ -131,7 +139,8 @@ pub trait FormatFactory: Send + Sync {
 }
 
 /// Every native format. Plugins add theirs per table (`wasm`).
-pub static FORMATS: &[&dyn FormatFactory] = &[&json::Json, &json::DtNest, &csv::Csv, &raw::Raw];
+pub static FORMATS: &[&dyn FormatFactory] =
+    &[&json::Json, &json::DtNest, &csv::Csv, &raw::Raw, &avro::Avro, &avro::AvroConfluent];
 
 /// The native format with this identifier.
 pub fn find(identifier: &str) -> Option<&'static dyn FormatFactory> {

@@ -31,6 +31,7 @@ pub(crate) fn context(columns: Vec<Column>, pairs: &[(&'static str, &str)]) -> F
         options: options(pairs),
         time_zone: chrono_tz::Asia::Shanghai,
         null_on_error: false,
+        declared: None,
         record_width: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Tables to what reads or writes them: the connector or a stand-in, with the format bound.
 
 use super::JobRequest;
-use crate::catalog::{TableColumn, TableColumnKind, TableDescriptor, TableFormat};
+use crate::catalog::{TableDescriptor, TableFormat};
 use crate::connectors::api::{FormatBinding, LookupSource, Sink, Source, TableContext};
 use crate::connectors::native_format::NativeFormat;
 use crate::connectors::stand_in::{ReadAs, StandIn};
@@ -13,7 +13,7 @@ use crate::plan::graph::{ConnectorAccess, TableAccess, TableBinding};
 use crate::plan::settings::JobSettings;
 use crate::plan::{TableBinder, TableRole};
 use crate::sql::codes;
-use crate::wasm::{FormatterPlugin, Limits, PluginEngine};
+use crate::wasm::{DecoderPlugin, FormatterPlugin, Limits, PluginEngine};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl Binder<'_> {
         if format.identifier == "wasm" {
             return self.plugin_format(table, format, role, &layout.value.schema).map(Some);
         }
-        let declared = layout.value.declared.len();
+        let declared = layout.value.declared.columns.len();
         if format.identifier == "raw" && declared != 1 {
             return Err(Error::user(format!(
                 "table {}: the raw format has exactly one column, not {declared}",
@@ -152,7 +152,7 @@ impl Binder<'_> {
             && role != TableRole::Sink;
         let mut schema = part.schema.clone();
         if by_position {
-            place_columns(&part.declared, &mut schema);
+            place_columns(&part.declared.columns, &mut schema);
         }
         let cx = FormatContext {
             table: table.name.as_str().into(),
@@ -160,12 +160,19 @@ impl Binder<'_> {
             options: format.options.clone(),
             time_zone: self.settings.time_zone,
             null_on_error,
-            record_width: by_position.then_some(part.declared.len()),
+            declared: Some(part.declared.clone()),
+            record_width: by_position.then_some(part.declared.columns.len()),
         };
-        NativeFormat::bind(&format.identifier, cx)
+        let bound = NativeFormat::bind(&format.identifier, cx)?;
+        // What the format has against the table belongs to `check`.
+        match role {
+            TableRole::Sink => drop(bound.encoder()?),
+            TableRole::Source | TableRole::Lookup => drop(bound.decoder()?),
+        }
+        Ok(bound)
     }
 
-    /// `'format' = 'wasm'`: a formatter plugin.
+    /// `'format' = 'wasm'`: a plugin that decodes the records of a source or formats the rows of a sink.
     fn plugin_format(
         &self,
         table: &TableDescriptor,
@@ -173,12 +180,6 @@ impl Binder<'_> {
         role: TableRole,
         schema: &TableSchema,
     ) -> Result<Arc<dyn FormatBinding>> {
-        if role != TableRole::Sink {
-            return Err(Error::user(format!(
-                "table {}: not supported yet: a plugin that decodes records; plugins format the rows of sinks",
-                table.name
-            )));
-        }
         let module = format
             .options
             .text("module")
@@ -187,8 +188,11 @@ impl Binder<'_> {
         let given = format.options.prefixed.get("config").into_iter().flatten().map(|(k, v)| (k.as_str(), v.as_str()));
         let (limits, config) =
             Limits::from_options(given).map_err(|m| Error::user(format!("table {}: {}", table.name, m.join("; "))))?;
-        let plugin = loaded.formatter(format.options.text("function"), schema, config, limits)?;
-        Ok(Arc::new(PluginFormat(plugin)))
+        let function = format.options.text("function");
+        Ok(Arc::new(match role {
+            TableRole::Sink => PluginFormat::Formatter(loaded.formatter(function, schema, config, limits)?),
+            _ => PluginFormat::Decoder(loaded.decoder(function, schema, config, limits)?),
+        }))
     }
 }
 
@@ -200,7 +204,7 @@ struct RecordPart {
     /// Where these columns stand in the table's schema.
     indexes: Vec<usize>,
     /// All of it, as the table declares it.
-    declared: Vec<String>,
+    declared: TableSchema,
 }
 
 impl RecordPart {
@@ -218,7 +222,7 @@ struct Layout {
 
 impl Layout {
     fn all_in_value(table: &TableDescriptor, schema: &TableSchema) -> Self {
-        let declared = table.readable_columns().into_iter().map(|c| c.name).collect();
+        let declared = TableSchema::new(table.readable_columns());
         let indexes = (0..schema.columns.len()).collect();
         Self { key: RecordPart::default(), value: RecordPart { schema: schema.clone(), indexes, declared } }
     }
@@ -229,7 +233,8 @@ impl Layout {
         let in_key = |name: &str| key.is_some_and(|k| k.columns.iter().any(|c| c == name));
         let in_value = |name: &str| !in_key(name) || key.is_none_or(|k| k.in_value);
         let mut layout = Self { key: RecordPart::default(), value: RecordPart::default() };
-        layout.value.declared = physical(table).map(|c| c.name.clone()).filter(|n| in_value(n)).collect();
+        let declared = physical(table);
+        layout.value.declared.columns = declared.iter().filter(|c| in_value(&c.name)).cloned().collect();
         for (i, column) in schema.columns.iter().enumerate().filter(|(_, c)| c.metadata.is_none()) {
             if in_value(&column.name) {
                 layout.value.add(i, column);
@@ -237,7 +242,9 @@ impl Layout {
         }
         let Some(key) = key else { return layout };
         let in_record = |name: &str| name.strip_prefix(key.prefix.as_str()).unwrap_or(name).to_string();
-        layout.key.declared = key.columns.iter().map(|c| in_record(c)).collect();
+        let of_key = |name: &String| declared.iter().find(|c| c.name == *name);
+        let named = |c: &Column| Column::new(in_record(&c.name), c.logical_type.clone(), c.nullable);
+        layout.key.declared.columns = key.columns.iter().filter_map(of_key).map(named).collect();
         for name in &key.columns {
             if let Some(i) = schema.index_of(name) {
                 let column = &schema.columns[i];
@@ -250,16 +257,16 @@ impl Layout {
 }
 
 /// Records whose fields have no names: each column stands where the table declares it, whatever the query reads.
-fn place_columns(declared: &[String], schema: &mut TableSchema) {
+fn place_columns(declared: &[Column], schema: &mut TableSchema) {
     for column in &mut schema.columns {
-        if let Some(place) = declared.iter().position(|n| *n == column.name) {
+        if let Some(place) = declared.iter().position(|c| c.name == column.name) {
             column.path = vec![PathStep::Index(place)];
         }
     }
 }
 
-fn physical(table: &TableDescriptor) -> impl Iterator<Item = &TableColumn> {
-    table.columns.iter().filter(|c| matches!(c.kind, TableColumnKind::Physical { .. }))
+fn physical(table: &TableDescriptor) -> Vec<Column> {
+    table.readable_columns().into_iter().filter(|c| c.metadata.is_none()).collect()
 }
 
 /// A local file instead of the table.
@@ -283,7 +290,11 @@ impl TableAccess for StandInAccess {
     }
 }
 
-struct PluginFormat(FormatterPlugin);
+/// A plugin does the one or the other, as its table is read or written.
+enum PluginFormat {
+    Decoder(DecoderPlugin),
+    Formatter(FormatterPlugin),
+}
 
 impl FormatBinding for PluginFormat {
     fn identifier(&self) -> &str {
@@ -293,9 +304,15 @@ impl FormatBinding for PluginFormat {
         Framing::Lines
     }
     fn decoder(&self) -> Result<Box<dyn Decoder>> {
-        Err(Error::internal("a formatter does not decode"))
+        match self {
+            Self::Decoder(plugin) => plugin.decoder(),
+            Self::Formatter(_) => Err(Error::internal("a formatter does not decode")),
+        }
     }
     fn encoder(&self) -> Result<Box<dyn Encoder>> {
-        self.0.encoder()
+        match self {
+            Self::Formatter(plugin) => plugin.encoder(),
+            Self::Decoder(_) => Err(Error::internal("a decoder does not encode")),
+        }
     }
 }

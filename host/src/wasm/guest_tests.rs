@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-fn plugins() -> PathBuf {
+pub(super) fn plugins() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins")
 }
 
-fn run(command: &mut Command) {
+pub(super) fn run(command: &mut Command) {
     let shown = format!("{command:?}");
     let output = command.output().unwrap_or_else(|e| panic!("{shown}: {e}"));
     assert!(output.status.success(), "{shown}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Cargo without what the outer cargo told this process about its own build.
-fn cargo_build(folder: &Path, target: &Path) {
+pub(super) fn cargo_build(folder: &Path, target: &Path) {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     let mut command = Command::new(cargo);
     for (name, _) in std::env::vars().filter(|(n, _)| n.starts_with("CARGO") || n.starts_with("RUSTC")) {
@@ -35,7 +35,7 @@ fn cargo_build(folder: &Path, target: &Path) {
 }
 
 /// A module of the plugins workspace.
-fn rust_guest(name: &str) -> Arc<PluginModule> {
+pub(super) fn rust_guest(name: &str) -> Arc<PluginModule> {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
         let target = plugins().join("target");
@@ -193,7 +193,7 @@ fn a_million_rows_leave_the_memory_flat() {
     assert_eq!(errors, []);
 }
 
-fn table(columns: &[(&str, LogicalType)]) -> TableSchema {
+pub(super) fn table(columns: &[(&str, LogicalType)]) -> TableSchema {
     TableSchema::new(columns.iter().map(|(n, t)| Column::new(*n, t.clone(), true)).collect())
 }
 
@@ -283,7 +283,7 @@ fn a_guest_in_c_made_from_the_abis_page_alone_runs() {
 #[test]
 fn a_scaffolded_project_builds_offline_and_its_functions_run() {
     let parent = tempfile::tempdir().unwrap();
-    let made = super::scaffold(parent.path(), "rust", "my-plugin").unwrap();
+    let made = super::scaffold(parent.path(), "rust", super::ScaffoldKind::Scalar, "my-plugin").unwrap();
     cargo_build(&made.folder, &made.folder.join("target"));
     let file = made.folder.join("target/wasm32-unknown-unknown/release/my_plugin.wasm");
     let module = engine().load_module(&file).unwrap();

@@ -1,6 +1,7 @@
 //! A plugin that passed all checks of its file.
 
 use super::cache::ModuleDigest;
+use super::decoder::DecoderPlugin;
 use super::engine::Engines;
 use super::formatter::FormatterPlugin;
 use super::imports::{self, same_type, show_type};
@@ -190,21 +191,41 @@ impl PluginModule {
         config: PluginConfig,
         limits: Limits,
     ) -> Result<FormatterPlugin> {
-        let manifest = &self.core.manifest;
-        let of_kind: Vec<&Function> = manifest.functions.iter().filter(|f| f.kind == Kind::Formatter).collect();
-        let function = match (exported, &of_kind[..]) {
-            (Some(name), _) => self.function(name, Kind::Formatter)?,
-            (None, [only]) => (*only).clone(),
-            (None, []) => return Err(self.error("has no formatter")),
-            (None, _) => {
-                let names = manifest.names(Kind::Formatter);
-                return Err(self.error(format!("has several formatters ({names}); name one with 'wasm.function'")));
-            }
-        };
+        let function = self.function_or_only(exported, Kind::Formatter)?;
         self.ready(&limits)?;
         let plugin = FormatterPlugin::new(self.core.clone(), function, schema, limits, config);
         plugin.check().map_err(|e| self.error(e))?;
         Ok(plugin)
+    }
+
+    /// A decoder of this plugin for records that become rows of `schema`; without a name it must be the plugin's only
+    /// decoder. Opens it once, as [`Self::formatter`] does.
+    pub fn decoder(
+        &self,
+        exported: Option<&str>,
+        schema: &TableSchema,
+        config: PluginConfig,
+        limits: Limits,
+    ) -> Result<DecoderPlugin> {
+        let function = self.function_or_only(exported, Kind::Decoder)?;
+        self.ready(&limits)?;
+        let plugin = DecoderPlugin::new(self.core.clone(), function, schema, limits, config);
+        plugin.check().map_err(|e| self.error(e))?;
+        Ok(plugin)
+    }
+
+    fn function_or_only(&self, exported: Option<&str>, kind: Kind) -> Result<Function> {
+        let manifest = &self.core.manifest;
+        let of_kind: Vec<&Function> = manifest.functions.iter().filter(|f| f.kind == kind).collect();
+        match (exported, &of_kind[..]) {
+            (Some(name), _) => self.function(name, kind),
+            (None, [only]) => Ok((*only).clone()),
+            (None, []) => Err(self.error(format!("has no {}", kind.as_str()))),
+            (None, _) => {
+                let (kind, names) = (kind.as_str(), manifest.names(kind));
+                Err(self.error(format!("has several {kind}s ({names}); name one with 'wasm.function'")))
+            }
+        }
     }
 
     fn function(&self, name: &str, kind: Kind) -> Result<Function> {

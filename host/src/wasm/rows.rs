@@ -1,5 +1,5 @@
 //! Runs a function over rows: batches of at most 1,024, cut by size too, and a fault traced down to its row. Shared
-//! by the kinds that answer one value a row.
+//! by all kinds; what they make of an answer is their [`Gather`].
 
 use super::columns;
 use super::instance::{Fault, PluginInstance, cut};
@@ -34,11 +34,10 @@ pub(super) struct Opening {
     config: Vec<u8>,
     input: Schema,
     output: Schema,
-    result: DataType,
+    results: Vec<DataType>,
 }
 
 impl Opening {
-    /// `output` has one column.
     pub fn new(
         core: Arc<ModuleCore>,
         function: &str,
@@ -48,10 +47,9 @@ impl Opening {
         input: Schema,
         output: Schema,
     ) -> std::result::Result<Opening, String> {
-        let result = output.fields().first().ok_or("no result column")?;
-        let result = from_wire(&result.ty).to_arrow();
+        let results = output.fields().iter().map(|f| from_wire(&f.ty).to_arrow()).collect();
         let config = encode_config(config)?;
-        Ok(Opening { core, function: function.into(), shown: shown.into(), limits, config, input, output, result })
+        Ok(Opening { core, function: function.into(), shown: shown.into(), limits, config, input, output, results })
     }
 
     /// A fresh instance with the function opened, and its handle.
@@ -89,15 +87,33 @@ pub(super) struct RowRunner {
 /// without one good call the job ends.
 const WASTED_LIMITS_MAX: u32 = 30;
 
+/// What a kind makes of the answers to consecutive ranges of rows.
+pub(super) trait Gather {
+    /// Takes the answer to the rows `first..first + len`: all of it, or nothing and why. Rows that the plugin refused
+    /// go to `errors`.
+    fn answer(&mut self, opening: &Opening, payload: &[u8], rows: Asked, errors: &mut Vec<RowError>) -> Taken;
+    /// The next row has no answer: it failed alone.
+    fn failed(&mut self, opening: &Opening);
+}
+
+pub(super) type Taken = std::result::Result<(), String>;
+
+/// The rows that an answer is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked {
+    pub first: usize,
+    pub len: usize,
+}
+
 /// What came of a range of rows.
 enum Attempt {
-    Done(ArrayRef),
+    Done,
     /// Not tried: the frame would be too large for comfort, and there is more than one row.
     TooLarge,
     Failed(Fault),
 }
 
-/// Answers of consecutive ranges.
+/// One column with a value for each row.
 #[derive(Default)]
 struct Parts {
     arrays: Vec<ArrayRef>,
@@ -122,49 +138,54 @@ impl RowRunner {
     /// One value a row; rows that failed are NULL and in `errors`. An `Err` means that the plugin does not even start.
     pub fn run(&mut self, rows: &Rows, errors: &mut Vec<RowError>) -> Result<ArrayRef> {
         let mut parts = Parts::default();
+        self.gather(rows, &mut parts, errors)?;
+        let result = self.opening.results.first().ok_or_else(|| Error::internal("a plugin call without a result"))?;
+        parts.joined(result)
+    }
+
+    /// As [`Self::run`], for kinds whose answers are other than one value a row.
+    pub fn gather(&mut self, rows: &Rows, into: &mut dyn Gather, errors: &mut Vec<RowError>) -> Result<()> {
         for first in (0..rows.len).step_by(ROWS_PER_CALL) {
             let len = ROWS_PER_CALL.min(rows.len - first);
-            self.range(rows, first, len, false, &mut parts, errors)?;
+            self.range(rows, Asked { first, len }, false, into, errors)?;
         }
-        parts.joined(&self.opening.result)
+        Ok(())
     }
 
     /// Halves the range until the rows at fault stand alone; the recursion is at most log2(1,024) deep.
     fn range(
         &mut self,
         rows: &Rows,
-        first: usize,
-        len: usize,
+        asked: Asked,
         tracing: bool,
-        parts: &mut Parts,
+        into: &mut dyn Gather,
         errors: &mut Vec<RowError>,
     ) -> Result<()> {
-        let traced = match self.attempt(rows, first, len, tracing, errors)? {
-            Attempt::Done(array) => {
-                parts.arrays.push(array);
-                return Ok(());
-            }
+        let Asked { first, len } = asked;
+        let traced = match self.attempt(rows, asked, tracing, into, errors)? {
+            Attempt::Done => return Ok(()),
             Attempt::Failed(fault) if len == 1 => {
                 errors.push(self.row_error(first as u32, &fault));
-                parts.arrays.push(new_null_array(&self.opening.result, 1));
+                into.failed(&self.opening);
                 return Ok(());
             }
             Attempt::TooLarge => tracing,
             Attempt::Failed(_) => true,
         };
         let half = len / 2;
-        self.range(rows, first, half, traced, parts, errors)?;
-        self.range(rows, first + half, len - half, traced, parts, errors)
+        self.range(rows, Asked { first, len: half }, traced, into, errors)?;
+        self.range(rows, Asked { first: first + half, len: len - half }, traced, into, errors)
     }
 
     fn attempt(
         &mut self,
         rows: &Rows,
-        first: usize,
-        len: usize,
+        asked: Asked,
         tracing: bool,
+        into: &mut dyn Gather,
         errors: &mut Vec<RowError>,
     ) -> Result<Attempt> {
+        let Asked { first, len } = asked;
         let opening = self.opening.clone();
         let sliced: Vec<ArrayRef>;
         let columns = if len == rows.len {
@@ -194,12 +215,12 @@ impl RowRunner {
         };
         let known = errors.len();
         let started = Instant::now();
-        let read = |payload: &[u8]| opening.read(payload, first, len, errors);
+        let read = |payload: &[u8]| into.answer(&opening, payload, asked, errors);
         let answer = instance.process(*handle, size, cpu_for(&opening.limits, len, tracing), fill, read);
         Ok(match answer {
-            Ok(array) => {
+            Ok(()) => {
                 self.wasted = Duration::ZERO;
-                Attempt::Done(array)
+                Attempt::Done
             }
             Err(fault) => {
                 errors.truncate(known);
@@ -248,32 +269,44 @@ fn cpu_for(limits: &Limits, rows: usize, tracing: bool) -> Duration {
 }
 
 impl Opening {
-    /// The answer's one column; the rows that the plugin refused become NULL and go to `errors`.
-    fn read(
-        &self,
-        payload: &[u8],
-        first: usize,
-        len: usize,
-        errors: &mut Vec<RowError>,
-    ) -> std::result::Result<ArrayRef, String> {
-        let frame = Frame::parse(payload).map_err(|e| e.to_string())?;
-        if frame.rows() != len {
-            return Err(format!("frame: {} rows in answer to {len}", frame.rows()));
-        }
+    /// The columns of an answer, everything checked.
+    pub fn columns(&self, frame: &Frame) -> std::result::Result<Vec<ArrayRef>, String> {
         let columns = frame.columns(&self.output, Check::Full).map_err(|e| e.to_string())?;
-        let column = columns.first().ok_or("frame: no column")?;
-        let refused = frame.row_errors().map_err(|e| e.to_string())?;
-        let array = columns::read(column, &self.result)?;
-        if refused.is_empty() {
-            return Ok(array);
+        columns.iter().zip(&self.results).map(|(column, ty)| columns::read(column, ty)).collect()
+    }
+
+    /// An error of the plugin's own about a row.
+    pub fn refusal(&self, row: usize, message: &str) -> RowError {
+        RowError::new(row as u32, Reason::Plugin, cut(message, MESSAGE_MAX)).function(&self.shown)
+    }
+}
+
+impl Gather for Parts {
+    /// The answer's one column; the rows that the plugin refused become NULL.
+    fn answer(&mut self, opening: &Opening, payload: &[u8], rows: Asked, errors: &mut Vec<RowError>) -> Taken {
+        let frame = Frame::parse(payload).map_err(|e| e.to_string())?;
+        if frame.rows() != rows.len {
+            return Err(format!("frame: {} rows in answer to {}", frame.rows(), rows.len));
         }
-        let mut mask = vec![false; len];
+        let array = opening.columns(&frame)?.into_iter().next().ok_or("frame: no column")?;
+        let refused = frame.row_errors(rows.len).map_err(|e| e.to_string())?;
+        if refused.is_empty() {
+            self.arrays.push(array);
+            return Ok(());
+        }
+        let mut mask = vec![false; rows.len];
         for error in refused {
             mask[error.row as usize] = true;
-            let row = first as u32 + error.row;
-            errors.push(RowError::new(row, Reason::Plugin, cut(error.message, MESSAGE_MAX)).function(&self.shown));
+            errors.push(opening.refusal(rows.first + error.row as usize, error.message));
         }
-        nullif(&array, &BooleanArray::from(mask)).map_err(|e| e.to_string())
+        self.arrays.push(nullif(&array, &BooleanArray::from(mask)).map_err(|e| e.to_string())?);
+        Ok(())
+    }
+
+    fn failed(&mut self, opening: &Opening) {
+        if let Some(result) = opening.results.first() {
+            self.arrays.push(new_null_array(result, 1));
+        }
     }
 }
 

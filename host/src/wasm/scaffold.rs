@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files of the SDK: where they go in the project, and their text.
-const SDK: [(&str, &str); 24] = [
+const SDK: [(&str, &str); 26] = [
     ("wasmill-abi/src/lib.rs", include_str!("../../../guest-sdk/abi/src/lib.rs")),
     ("wasmill-abi/src/bundle.rs", include_str!("../../../guest-sdk/abi/src/bundle.rs")),
     ("wasmill-abi/src/bytes.rs", include_str!("../../../guest-sdk/abi/src/bytes.rs")),
@@ -22,7 +22,9 @@ const SDK: [(&str, &str); 24] = [
     ("wasmill-guest/src/args.rs", include_str!("../../../guest-sdk/rust/src/args.rs")),
     ("wasmill-guest/src/columns.rs", include_str!("../../../guest-sdk/rust/src/columns.rs")),
     ("wasmill-guest/src/config.rs", include_str!("../../../guest-sdk/rust/src/config.rs")),
+    ("wasmill-guest/src/decode.rs", include_str!("../../../guest-sdk/rust/src/decode.rs")),
     ("wasmill-guest/src/exports.rs", include_str!("../../../guest-sdk/rust/src/exports.rs")),
+    ("wasmill-guest/src/fit.rs", include_str!("../../../guest-sdk/rust/src/fit.rs")),
     ("wasmill-guest/src/plugin.rs", include_str!("../../../guest-sdk/rust/src/plugin.rs")),
     ("wasmill-guest/src/results.rs", include_str!("../../../guest-sdk/rust/src/results.rs")),
     ("wasmill-guest/src/row.rs", include_str!("../../../guest-sdk/rust/src/row.rs")),
@@ -41,8 +43,15 @@ pub struct Scaffold {
     pub next_steps: String,
 }
 
+/// The kind of plugin that a project begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaffoldKind {
+    Scalar,
+    Decoder,
+}
+
 /// Makes the project `name` in `parent`. The folder must not exist yet.
-pub fn scaffold(parent: &Path, lang: &str, name: &str) -> Result<Scaffold> {
+pub fn scaffold(parent: &Path, lang: &str, kind: ScaffoldKind, name: &str) -> Result<Scaffold> {
     if lang != "rust" {
         return Err(Error::user(format!("--lang {lang}: this version makes projects in rust only"))
             .with_hint("for C see guest-sdk/c, for other languages guest-sdk/abi/ABI.md"));
@@ -51,7 +60,7 @@ pub fn scaffold(parent: &Path, lang: &str, name: &str) -> Result<Scaffold> {
     let folder = parent.join(name);
     let failed = |path: &Path, e: std::io::Error| Error::user(format!("{}: {e}", path.display()));
     fs::create_dir(&folder).map_err(|e| failed(&folder, e))?;
-    for (path, text) in project_files(name) {
+    for (path, text) in project_files(kind, name) {
         let path = folder.join(path);
         let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
         made.map_err(|e| failed(&path, e))?;
@@ -73,14 +82,11 @@ fn check_name(name: &str) -> Result<()> {
         .with_hint("lower-case letters, digits, - and _, a letter first, at most 64"))
 }
 
-fn project_files(name: &str) -> Vec<(String, String)> {
+fn project_files(kind: ScaffoldKind, name: &str) -> Vec<(String, String)> {
     let artifact = name.replace('-', "_");
     let mut files: Vec<(String, String)> = vec![
         ("Cargo.toml".into(), fill(include_str!("scaffold/Cargo.toml.txt"), name, &artifact)),
-        ("src/lib.rs".into(), include_str!("scaffold/lib.rs.txt").into()),
         ("README.md".into(), fill(include_str!("scaffold/README.md.txt"), name, &artifact)),
-        ("job.sql".into(), fill(include_str!("scaffold/job.sql.txt"), name, &artifact)),
-        ("input.jsonl".into(), include_str!("scaffold/input.jsonl").into()),
         (".gitignore".into(), "/target\n".into()),
         ("vendor/wasmill-abi/Cargo.toml".into(), manifest("wasmill-abi", "")),
         (
@@ -96,6 +102,21 @@ fn project_files(name: &str) -> Vec<(String, String)> {
             manifest("wasmill-guest-macros", "\n[lib]\nproc-macro = true\n"),
         ),
     ];
+    let (code, job, input) = match kind {
+        ScaffoldKind::Scalar => (
+            include_str!("scaffold/lib.rs.txt"),
+            include_str!("scaffold/job.sql.txt"),
+            ("input.jsonl", include_str!("scaffold/input.jsonl")),
+        ),
+        ScaffoldKind::Decoder => (
+            include_str!("scaffold/decoder.rs.txt"),
+            include_str!("scaffold/decoder_job.sql.txt"),
+            ("input.log", include_str!("scaffold/decoder_input.log")),
+        ),
+    };
+    files.push(("src/lib.rs".into(), code.into()));
+    files.push(("job.sql".into(), fill(job, name, &artifact)));
+    files.push((input.0.into(), input.1.into()));
     files.extend(SDK.iter().map(|(path, text)| (format!("vendor/{path}"), text.to_string())));
     files
 }
@@ -145,16 +166,18 @@ mod tests {
     fn names_that_cargo_would_refuse_are_refused() {
         let parent = tempfile::tempdir().unwrap();
         for name in ["", "1st", "../up", "Mask", "a b", &"x".repeat(65)] {
-            assert!(scaffold(parent.path(), "rust", name).is_err(), "{name}");
+            assert!(scaffold(parent.path(), "rust", ScaffoldKind::Scalar, name).is_err(), "{name}");
         }
-        assert!(scaffold(parent.path(), "cobol", "mask").unwrap_err().message.contains("rust only"));
+        assert!(
+            scaffold(parent.path(), "cobol", ScaffoldKind::Scalar, "mask").unwrap_err().message.contains("rust only")
+        );
     }
 
     #[test]
     fn an_existing_folder_is_left_alone() {
         let parent = tempfile::tempdir().unwrap();
         fs::create_dir(parent.path().join("mask")).unwrap();
-        assert!(scaffold(parent.path(), "rust", "mask").is_err());
+        assert!(scaffold(parent.path(), "rust", ScaffoldKind::Decoder, "mask").is_err());
         assert_eq!(fs::read_dir(parent.path().join("mask")).unwrap().count(), 0);
     }
 }

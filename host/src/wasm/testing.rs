@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::expr::function::{BoundCall, ScalarFunction, ScalarInstance};
 use arrow::array::{ArrayRef, Int64Array};
 use arrow::datatypes::DataType;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 pub(super) fn engine() -> &'static PluginEngine {
@@ -20,16 +20,21 @@ pub(super) fn hostile_folder() -> PathBuf {
 
 /// A module of plugins/hostile, put together as its guest.wat says; `honest` is the one without a misdeed.
 pub(super) fn load(name: &str) -> Result<Arc<PluginModule>> {
-    load_wat(name, &text_of(name))
+    load_wat(name, &text_of(&hostile_folder(), name))
+}
+
+/// A module of plugins/hostile/decoder.
+pub(super) fn load_decoder(name: &str) -> Result<Arc<PluginModule>> {
+    load_wat(name, &text_of(&hostile_folder().join("decoder"), name))
 }
 
 /// The honest guest as a binary module.
 pub(super) fn honest_bytes() -> Vec<u8> {
-    wat::parse_str(text_of("honest")).unwrap()
+    wat::parse_str(text_of(&hostile_folder(), "honest")).unwrap()
 }
 
-fn text_of(name: &str) -> String {
-    let read = |file: &str| std::fs::read_to_string(hostile_folder().join(file)).expect(file);
+fn text_of(folder: &Path, name: &str) -> String {
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).expect(file);
     let own = if name == "honest" { String::new() } else { read(name) };
     let own_names: Vec<&str> = own.lines().filter_map(defined_name).collect();
     let defaults: String = read("defaults.wat")

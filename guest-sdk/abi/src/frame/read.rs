@@ -147,12 +147,27 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Rows that the plugin refused: ascending, each at most once, messages in UTF-8.
-    pub fn row_errors(&self) -> Result<Vec<RowErrorEntry<'a>>, FrameError> {
+    /// For each row of an answer the row of the request that it came from; they never fall and lie below `asked`.
+    /// None: there is no such section.
+    pub fn source_rows(&self, asked: usize) -> Result<Option<Vec<u32>>, FrameError> {
+        let Some(body) = self.row_section(section::SOURCE_ROW, 4)? else { return Ok(None) };
+        let mut rows: Vec<u32> = Vec::with_capacity(self.rows);
+        for word in body.chunks_exact(4) {
+            let row = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+            if row as usize >= asked || rows.last().is_some_and(|last| *last > row) {
+                return Err(FrameError::new(format!("source rows: row {row} of {asked} is out of range or order")));
+            }
+            rows.push(row);
+        }
+        Ok(Some(rows))
+    }
+
+    /// Rows of the request that the plugin refused, of `asked` rows: ascending, each at most once, messages in UTF-8.
+    pub fn row_errors(&self, asked: usize) -> Result<Vec<RowErrorEntry<'a>>, FrameError> {
         let Some(body) = self.section(section::ROW_ERRORS) else { return Ok(Vec::new()) };
         let count = u32_at(body, 0)? as usize;
-        if count > self.rows {
-            return Err(FrameError::new(format!("row errors: {count} of {} rows", self.rows)));
+        if count > asked {
+            return Err(FrameError::new(format!("row errors: {count} of {asked} rows")));
         }
         let table = range(body, 8, count.saturating_mul(ROW_ERROR), "row errors")?;
         let mut errors: Vec<RowErrorEntry> = Vec::with_capacity(count);
@@ -161,7 +176,7 @@ impl<'a> Frame<'a> {
             let text = range(body, u32_at(entry, 8)? as usize, u32_at(entry, 12)? as usize, "row error's message")?;
             let message = std::str::from_utf8(text)
                 .map_err(|_| FrameError::new(format!("row errors: the message of row {row} is not valid UTF-8")))?;
-            if row as usize >= self.rows || errors.last().is_some_and(|last| last.row >= row) {
+            if row as usize >= asked || errors.last().is_some_and(|last| last.row >= row) {
                 return Err(FrameError::new(format!("row errors: row {row} is out of range or out of order")));
             }
             errors.push(RowErrorEntry { row, code, message });

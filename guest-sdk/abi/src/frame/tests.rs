@@ -1,5 +1,5 @@
 use super::*;
-use crate::value::{Value, decode_rows, encode_rows};
+use crate::value::{Value, decode_rows, encode_answer, encode_rows};
 use crate::{Field, Schema, Type, section};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn refusal(schema: &Schema, frame: &[u8]) -> String {
 #[test]
 fn row_errors_come_back_in_order() {
     let (_, frame) = two_columns();
-    let errors = Frame::parse(&frame).unwrap().row_errors().unwrap();
+    let errors = Frame::parse(&frame).unwrap().row_errors(3).unwrap();
     assert_eq!(errors, [RowErrorEntry { row: 1, code: 0, message: "no" }]);
 }
 
@@ -34,8 +34,21 @@ fn row_errors_come_back_in_order() {
 fn row_errors_out_of_range_are_refused() {
     let schema = schema(&["INT"]);
     let frame = encode_rows(&schema, &[vec![Value::Null]], &[(1, "no".into())]).unwrap();
-    let error = Frame::parse(&frame).unwrap().row_errors().unwrap_err().to_string();
+    let error = Frame::parse(&frame).unwrap().row_errors(1).unwrap_err().to_string();
     assert_eq!(error, "row errors: row 1 is out of range or out of order");
+}
+
+#[test]
+fn source_rows_come_back_and_may_neither_fall_nor_lie_outside() {
+    let schema = schema(&["INT"]);
+    let rows = [vec![Value::Int(1)], vec![Value::Int(2)], vec![Value::Null]];
+    let frame = |sources: &[u32]| encode_answer(&schema, &rows, sources, &[]).unwrap();
+    let read = |frame: &[u8], asked: usize| Frame::parse(frame).unwrap().source_rows(asked).map_err(|e| e.to_string());
+    assert_eq!(read(&frame(&[0, 4, 4]), 5).unwrap(), Some(vec![0, 4, 4]));
+    assert_eq!(read(&frame(&[0, 4, 4]), 4).unwrap_err(), "source rows: row 4 of 4 is out of range or order");
+    assert_eq!(read(&frame(&[1, 0, 2]), 3).unwrap_err(), "source rows: row 0 of 3 is out of range or order");
+    assert_eq!(read(&encode_rows(&schema, &rows, &[]).unwrap(), 3).unwrap(), None);
+    assert!(encode_answer(&schema, &rows, &[0], &[]).is_err());
 }
 
 #[test]
@@ -194,7 +207,7 @@ proptest! {
         let read = |frame: &[u8]| {
             let _ = decode_rows(&schema, frame);
             if let Ok(f) = Frame::parse(frame) {
-                let _ = f.row_errors();
+                let _ = (f.row_errors(f.rows()), f.source_rows(7));
                 if let Ok(columns) = f.columns(&schema, Check::Buffers) {
                     for row in 0..f.rows().min(100) {
                         columns.iter().for_each(|c| { let _ = crate::value::get(c, row); });

@@ -22,6 +22,13 @@ pub fn formatter(attributes: TokenStream, item: TokenStream) -> TokenStream {
     expand(attributes, item, formatter_process)
 }
 
+/// Makes a function a decoder of the plugin: `fn(record: &[u8], rows: &mut Rows, config: &Config)`, where the record may
+/// also be `&str` or an `Option` (None: it has no value), and the result `()` or a `Result<(), E>`.
+#[proc_macro_attribute]
+pub fn decoder(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    expand(attributes, item, decoder_process)
+}
+
 /// What differs between the kinds: the members `kind`, `arguments`, `result` and `process` of the description.
 type Members = fn(&Signature) -> Result<String, String>;
 
@@ -104,6 +111,9 @@ fn describe(signature: &Signature, attributes: TokenStream, members: Members) ->
 
 fn scalar_process(signature: &Signature) -> Result<String, String> {
     let parameters = &signature.parameters;
+    if let Some(rows) = parameters.iter().find(|p| p.role == Role::Rows) {
+        return Err(format!("`{}`: only a decoder fills `Rows`", rows.name));
+    }
     let arguments: Vec<&Parameter> = parameters.iter().filter(|p| p.role == Role::Argument).collect();
     let writers: Vec<&Parameter> = parameters.iter().filter(|p| p.role == Role::Text).collect();
     let sql: String = arguments.iter().map(|p| format!("<{} as __wasmill_sdk::Arg>::sql(),", p.ty)).collect();
@@ -112,6 +122,8 @@ fn scalar_process(signature: &Signature) -> Result<String, String> {
         .iter()
         .map(|p| match p.role {
             Role::Config => "__wasmill_input.config".to_string(),
+            // Refused above.
+            Role::Rows => String::new(),
             Role::Text => format!("&mut __wasmill_writer_{}.text()", p.name),
             Role::Argument => {
                 index += 1;
@@ -207,6 +219,33 @@ fn formatter_process(signature: &Signature) -> Result<String, String> {
             }}
             *__wasmill_kept = __wasmill_column;
             __wasmill_answer.finish(__wasmill_kept, &__wasmill_errors)
+        }},"#
+    ))
+}
+
+fn decoder_process(signature: &Signature) -> Result<String, String> {
+    let wants = "a decoder takes `record: &[u8]` or `&str`, `rows: &mut Rows`, and `config: &Config` if it wants it";
+    let (record, call) = match &signature.parameters[..] {
+        [record, rows] if rows.role == Role::Rows => (record, "__wasmill_record, __wasmill_rows"),
+        [record, rows, config] if rows.role == Role::Rows && config.role == Role::Config => {
+            (record, "__wasmill_record, __wasmill_rows, __wasmill_config")
+        }
+        _ => return Err(wants.into()),
+    };
+    let (name, ty) = (&signature.name, &record.ty);
+    Ok(format!(
+        r#"kind: __wasmill_sdk::Kind::Decoder,
+        arguments: || [].into_iter().collect(),
+        result: || ::core::default::Default::default(),
+        process: |__wasmill_input, __wasmill_answer| {{
+            let mut __wasmill_decoding = __wasmill_sdk::Decoding::new(__wasmill_input);
+            for __wasmill_index in 0..__wasmill_input.rows {{
+                __wasmill_decoding.record(__wasmill_index, |__wasmill_record, __wasmill_rows, __wasmill_config| {{
+                    let __wasmill_record = <{ty} as __wasmill_sdk::RecordArg>::from_record(__wasmill_record)?;
+                    __wasmill_sdk::DecodeOutcome::outcome({name}({call}))
+                }});
+            }}
+            __wasmill_answer.finish_rows(&__wasmill_decoding)
         }},"#
     ))
 }

@@ -22,6 +22,8 @@ pub enum Role {
     Argument,
     /// `&mut Text`: part of the result.
     Text,
+    /// `&mut Rows`: what a decoder fills.
+    Rows,
     /// `&Config`
     Config,
 }
@@ -74,6 +76,7 @@ impl Parameter {
         let ty = tokens[colon + 1..].iter().cloned().collect::<TokenStream>().to_string();
         let role = match last_segment(&ty) {
             Some((true, "Text")) => Role::Text,
+            Some((true, "Rows")) => Role::Rows,
             Some((false, "Config")) => Role::Config,
             _ => Role::Argument,
         };

@@ -8,6 +8,7 @@ mod source;
 
 use super::api::{Capabilities, ConnectorFactory, LookupSource, Sink, Source, TableContext};
 use crate::error::{Error, Result};
+use crate::formats::Framing;
 use crate::sql::options::{Dialect, OptionSpec};
 use paths::PathPattern;
 
@@ -36,13 +37,32 @@ impl ConnectorFactory for FileFactory {
         (dialect == Dialect::DtStack).then_some("csv")
     }
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
+        check_framing(cx)?;
         Ok(Box::new(source::FileSource::new(cx, PathPattern::new(cx)?)?))
     }
     fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
+        check_framing(cx)?;
         Ok(Box::new(sink::FileSink::new(cx, path(cx)?)?))
     }
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
+        check_framing(cx)?;
         Ok(Box::new(source::lookup(cx, PathPattern::new(cx)?)?))
+    }
+}
+
+/// A file holds one record after the other, so their bytes must say where each ends.
+fn check_framing(cx: &TableContext) -> Result<()> {
+    let format = cx.format()?;
+    match format.framing() {
+        Framing::Messages => Err(Error::user(format!(
+            "table {}: records of the format {} cannot be told apart in a file",
+            cx.table,
+            format.identifier()
+        ))
+        .with_hint(
+            "message systems keep them apart; a file holds lines of json or csv, or avro with 'avro.encoding' = 'json'",
+        )),
+        Framing::Lines | Framing::QuotedLines { .. } => Ok(()),
     }
 }
 

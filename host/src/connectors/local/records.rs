@@ -87,7 +87,8 @@ impl RecordCutter {
                     quote.map_or(Boundary::Lines, |q| Boundary::Quoted(QuoteState::new(delimiter, q, escape)));
                 (boundary, header && from.offset == 0)
             }
-            Framing::Lines => (Boundary::Lines, false),
+            // Whoever opens a file has refused records that it cannot keep apart.
+            Framing::Lines | Framing::Messages => (Boundary::Lines, false),
         };
         let chunk = RecordChunk { table: spec.table.clone(), split, unit: unit.as_str(), ..Default::default() };
         let open = Open { start: 0, offset: from.offset, line: from.line, size: 0 };

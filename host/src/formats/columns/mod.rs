@@ -398,6 +398,26 @@ impl ColumnBuilder {
         Ok(())
     }
 
+    /// Days since 1970, for DATE.
+    pub fn append_days(&mut self, days: i32) -> Result<(), String> {
+        match &mut self.values {
+            Values::Date(v) => v.push(days),
+            _ => return Err(format!("a date is not a valid {}", self.logical_type)),
+        }
+        self.validity.push(true);
+        Ok(())
+    }
+
+    /// Nanoseconds of the day, for TIME; digits beyond the type's precision are cut.
+    pub fn append_time(&mut self, nanos: i64) -> Result<(), String> {
+        match &mut self.values {
+            Values::Time(v) => v.push(time_of_nanos(nanos, precision_of(&self.logical_type))),
+            _ => return Err(format!("a time is not a valid {}", self.logical_type)),
+        }
+        self.validity.push(true);
+        Ok(())
+    }
+
     fn append_epoch_millis(&mut self, millis: i64) -> Result<(), String> {
         let (seconds, nanos) = (millis.div_euclid(1000), millis.rem_euclid(1000) * 1_000_000);
         match &mut self.values {

@@ -1,0 +1,3 @@
+;; From the bad record on the rows come in no order; alone it lies outside.
+(func $source (param $index i32) (param $value i64) (result i32)
+  (if (result i32) (i64.eq (local.get $value) (i64.const 13)) (then (i32.const -1)) (else (local.get $index))))
