@@ -1,7 +1,7 @@
 //! The head of a pipeline: reads splits, decodes records, applies the table's failure policy.
 
 use super::failures::{FailureHandler, StagePolicy, Verdict};
-use crate::connectors::api::{Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext};
+use crate::connectors::api::{Source, SourceOutput, SourceReader, SourceSplit, SplitAssignment, SubtaskContext};
 use crate::data::{Batch, FailurePolicy, Origin, RecordChunk};
 use crate::error::{Error, Result};
 use crate::formats::Decoder;
@@ -82,7 +82,13 @@ impl SourceOperator {
     pub fn open(&mut self) -> Result<()> {
         self.decoder = self.source.decoder()?;
         let cx = SubtaskContext { subtask: self.subtask, metrics: self.metrics.clone() };
-        self.reader = Some(self.source.reader(&cx)?);
+        let mut reader = self.source.reader(&cx)?;
+        if self.source.assignment() == SplitAssignment::Spread {
+            while let Some(split) = self.splits.pop() {
+                reader.add_split(split);
+            }
+        }
+        self.reader = Some(reader);
         Ok(())
     }
 
