@@ -1,23 +1,32 @@
-//! Kafka. Only the option tables so far: jobs are checked, and run with stand-ins.
+//! Kafka: `kafka` in every dialect, and Flink's `upsert-kafka`. librdkafka does the talking (`native`).
+
+mod check;
+mod connection;
+mod dead_letters;
+mod decode;
+mod delivery;
+mod encode;
+mod keystore;
+mod metadata;
+mod native;
 pub mod options;
+mod partition;
+mod positions;
+mod properties;
+mod reader;
+mod sink;
+mod source;
+mod start;
+mod topics;
+mod writer;
 
-use super::api::{Capabilities, ConnectorFactory, KeyLayout, MetadataKey, MetadataType, OptionProblem, TableUse};
+pub use dead_letters::dead_letters;
+
+use super::api::{
+    Capabilities, ConnectorFactory, KeyLayout, MetadataKey, OptionProblem, Sink, Source, TableContext, TableUse,
+};
+use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
-
-const fn metadata(key: &'static str, data_type: MetadataType, writable: bool) -> MetadataKey {
-    MetadataKey { key, data_type, writable }
-}
-
-/// As Flink's Kafka connector names them.
-static METADATA: &[MetadataKey] = &[
-    metadata("topic", MetadataType::Text, true),
-    metadata("partition", MetadataType::Int, false),
-    metadata("headers", MetadataType::Headers, true),
-    metadata("leader-epoch", MetadataType::Int, false),
-    metadata("offset", MetadataType::BigInt, false),
-    metadata("timestamp", MetadataType::Instant, true),
-    metadata("timestamp-type", MetadataType::Text, false),
-];
 
 pub struct Kafka;
 
@@ -55,7 +64,7 @@ impl ConnectorFactory for Kafka {
         }
     }
     fn metadata(&self, dialect: Dialect) -> &'static [MetadataKey] {
-        if dialect == Dialect::Flink { METADATA } else { &[] }
+        if dialect == Dialect::Flink { metadata::KEYS } else { &[] }
     }
     fn key_layout(&self, table: &TableUse, options: &ResolvedOptions, _primary_key: &[String]) -> Option<KeyLayout> {
         let (columns, format) = match table.dialect {
@@ -73,125 +82,15 @@ impl ConnectorFactory for Kafka {
             in_value: options.text("value.fields-include") != Some("EXCEPT_KEY"),
         })
     }
-    fn has_runtime(&self) -> bool {
-        false
-    }
     fn check_options(&self, table: &TableUse, options: &ResolvedOptions) -> Vec<OptionProblem> {
-        let mut problems = Vec::new();
-        check_topics(table.dialect, options, &mut problems);
-        check_startup(table.dialect, options, &mut problems);
-        check_keys(table, options, &mut problems);
-        if table.dialect == Dialect::DtStack && !table.is_sink {
-            for (name, key) in [("update-mode", "updateMode"), ("enable-key-partitions", "enableKeyPartitions")] {
-                if options.is_set(name) {
-                    problems.push(OptionProblem::warning(name, format!("{key} has no effect on a source")));
-                }
-            }
-        }
-        if let Some(zone) = options.text("timezone")
-            && zone.parse::<chrono_tz::Tz>().is_err()
-        {
-            let message = format!("unknown time zone {zone}: names look like Asia/Shanghai or UTC");
-            problems.push(OptionProblem::error("timezone", message));
-        }
-        problems
+        check::check_kafka(table, options)
     }
-}
-
-/// Exactly one of topic and topic-pattern (flinkStreamSQL requires topic).
-fn check_topics(dialect: Dialect, options: &ResolvedOptions, problems: &mut Vec<OptionProblem>) {
-    let (topic, pattern) = match dialect {
-        Dialect::DtStack => return,
-        Dialect::Legacy => ("connector.topic", "connector.topic-pattern"),
-        Dialect::Flink => ("topic", "topic-pattern"),
-    };
-    let given = |name: &str| options.list(name).is_some_and(|l| !l.is_empty());
-    match (given("topic"), options.text("topic-pattern").is_some_and(|t| !t.is_empty())) {
-        (true, true) => {
-            problems.push(OptionProblem::error("topic-pattern", format!("{topic} and {pattern} exclude each other")));
-        }
-        (false, false) => problems.push(OptionProblem::error("topic", format!("{topic} or {pattern} is needed"))),
-        _ => {}
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
+        Ok(Box::new(source::KafkaSource::new(cx, false)?))
     }
-}
-
-fn check_startup(dialect: Dialect, options: &ResolvedOptions, problems: &mut Vec<OptionProblem>) {
-    if let Some(reset) = options.text("offset-reset") {
-        let words = ["latest", "earliest", "group-offsets", "timestamp"];
-        let is_word = words.iter().any(|w| w.eq_ignore_ascii_case(reset));
-        if !is_word && !is_offset_map(reset) {
-            // flinkStreamSQL itself reads everything else as latest, silently.
-            let message =
-                format!("offsetReset must be one of {}, or offsets such as {{\"0\":12,\"1\":7}}", words.join(", "));
-            problems.push(OptionProblem::error("offset-reset", message));
-        }
-        if reset.eq_ignore_ascii_case("timestamp") && !options.is_set("scan.startup.timestamp-millis") {
-            problems.push(OptionProblem::error("offset-reset", "offsetReset = 'timestamp' needs timestampOffset"));
-        }
+    fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
+        Ok(Box::new(sink::KafkaSink::new(cx, false)?))
     }
-    let mode = options.text("scan.startup.mode");
-    let needs = |mode_name: &str, option: &str| mode == Some(mode_name) && !options.is_set(option);
-    let (offsets_key, millis_key) = match dialect {
-        Dialect::Legacy => ("connector.specific-offsets", "connector.startup-timestamp-millis"),
-        _ => ("scan.startup.specific-offsets", "scan.startup.timestamp-millis"),
-    };
-    let indexed = options.prefixed.contains_key("scan.startup.specific-offsets.indexed");
-    if needs("specific-offsets", "scan.startup.specific-offsets") && !indexed {
-        problems.push(OptionProblem::error("scan.startup.mode", format!("specific-offsets needs {offsets_key}")));
-    }
-    if needs("timestamp", "scan.startup.timestamp-millis") {
-        problems.push(OptionProblem::error("scan.startup.mode", format!("timestamp needs {millis_key}")));
-    }
-    if let Some(text) = options.text("scan.startup.specific-offsets") {
-        if !is_offset_list(text) {
-            let message = format!("{offsets_key} must look like partition:0,offset:42;partition:1,offset:300");
-            problems.push(OptionProblem::error("scan.startup.specific-offsets", message));
-        }
-        if options.list("topic").is_some_and(|t| t.len() > 1) {
-            let message = format!("{offsets_key} needs a single topic");
-            problems.push(OptionProblem::error("scan.startup.specific-offsets", message));
-        }
-    }
-}
-
-fn check_keys(table: &TableUse, options: &ResolvedOptions, problems: &mut Vec<OptionProblem>) {
-    if table.dialect != Dialect::Flink {
-        return;
-    }
-    match (options.is_set("key.format"), options.is_set("key.fields")) {
-        (true, false) => problems.push(OptionProblem::error("key.format", "key.format needs key.fields")),
-        (false, true) => problems.push(OptionProblem::error("key.fields", "key.fields needs key.format")),
-        _ => {}
-    }
-    check_transactions(options, problems);
-}
-
-fn check_transactions(options: &ResolvedOptions, problems: &mut Vec<OptionProblem>) {
-    let exactly_once = options.text("sink.delivery-guarantee") == Some("exactly-once");
-    if exactly_once && !options.is_set("sink.transactional-id-prefix") {
-        let message = "exactly-once needs sink.transactional-id-prefix";
-        problems.push(OptionProblem::error("sink.delivery-guarantee", message));
-    }
-}
-
-/// `{"0":12}` or, per topic, `{"t":{"0":12}}`.
-fn is_offset_map(text: &str) -> bool {
-    use serde_json::Value;
-    let offsets = |v: &Value| {
-        v.as_object().is_some_and(|o| !o.is_empty() && o.iter().all(|(k, v)| k.parse::<u32>().is_ok() && v.is_u64()))
-    };
-    serde_json::from_str::<Value>(text)
-        .is_ok_and(|v| offsets(&v) || v.as_object().is_some_and(|o| !o.is_empty() && o.values().all(offsets)))
-}
-
-/// `partition:0,offset:42;partition:1,offset:300`
-fn is_offset_list(text: &str) -> bool {
-    let number = |s: Option<&str>| s.is_some_and(|s| s.trim().parse::<u64>().is_ok());
-    text.trim_end_matches(';').split(';').all(|pair| {
-        pair.split_once(',').is_some_and(|(p, o)| {
-            number(p.trim().strip_prefix("partition:")) && number(o.trim().strip_prefix("offset:"))
-        })
-    })
 }
 
 pub struct UpsertKafka;
@@ -216,7 +115,7 @@ impl ConnectorFactory for UpsertKafka {
         true
     }
     fn metadata(&self, _dialect: Dialect) -> &'static [MetadataKey] {
-        METADATA
+        metadata::KEYS
     }
     fn key_layout(&self, _table: &TableUse, options: &ResolvedOptions, primary_key: &[String]) -> Option<KeyLayout> {
         Some(KeyLayout {
@@ -226,34 +125,13 @@ impl ConnectorFactory for UpsertKafka {
             in_value: options.text("value.fields-include") != Some("EXCEPT_KEY"),
         })
     }
-    fn has_runtime(&self) -> bool {
-        false
-    }
     fn check_options(&self, table: &TableUse, options: &ResolvedOptions) -> Vec<OptionProblem> {
-        let mut problems = Vec::new();
-        if !table.has_primary_key {
-            problems.push(OptionProblem::error("connector", "upsert-kafka needs a PRIMARY KEY .. NOT ENFORCED"));
-        }
-        let rows = options.int("sink.buffer-flush.max-rows").is_some_and(|n| n > 0);
-        let interval = options.duration("sink.buffer-flush.interval").is_some_and(|d| !d.is_zero());
-        if rows != interval {
-            let message = "sink.buffer-flush.max-rows and sink.buffer-flush.interval work only together";
-            problems.push(OptionProblem::error("sink.buffer-flush.max-rows", message));
-        }
-        check_transactions(options, &mut problems);
-        problems
+        check::check_upsert(table, options)
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn offsets_are_checked_for_their_shape() {
-        assert!(is_offset_map(r#"{"0":12,"1":7}"#) && is_offset_map(r#"{"t1":{"0":5}}"#));
-        assert!(!is_offset_map("newest") && !is_offset_map("{}") && !is_offset_map(r#"{"a":1}"#));
-        assert!(is_offset_list("partition:0,offset:42;partition:1,offset:300"));
-        assert!(!is_offset_list("partition:0,offset:42;partition:1") && !is_offset_list("partition:0,offset:x"));
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
+        Ok(Box::new(source::KafkaSource::new(cx, true)?))
+    }
+    fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
+        Ok(Box::new(sink::KafkaSink::new(cx, true)?))
     }
 }
