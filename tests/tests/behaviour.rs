@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bad_input;
+mod checkpoints;
 mod cli;
 mod diagnostics;
 mod failures;
@@ -9,6 +10,7 @@ mod files;
 mod memory;
 mod parallel;
 mod plugins;
+mod restart;
 mod side_tables;
 mod signals;
 mod sqlite;

@@ -1,6 +1,6 @@
 //! The checkpoints of a job: the newest one in memory, all of them in the folder if there is one.
 
-use super::checkpoint::{Checkpoint, CheckpointStore, Provenance, Resume};
+use super::checkpoint::{Checkpoint, CheckpointStore, Provenance, Resume, access_of};
 use super::job::JobContext;
 use crate::data::Epoch;
 use crate::error::{Error, Result};
@@ -38,10 +38,11 @@ impl Checkpoints {
     ) -> Result<Self> {
         let store = CheckpointStore::open(folder, retained)?;
         let last = store.load(resume, &graph.name)?;
-        if let Some(last) = &last
-            && !allow_non_restored_state
-        {
-            refuse_vanished(graph, last)?;
+        if let Some(last) = &last {
+            refuse_other_access(graph, last)?;
+            if !allow_non_restored_state {
+                refuse_vanished(graph, last)?;
+            }
         }
         // Of all that are there: an older one may be the one to go on from.
         let newest_epoch = store.epochs()?.last().copied().unwrap_or(Epoch(0));
@@ -78,6 +79,21 @@ impl Checkpoints {
         self.last = Some(checkpoint);
         Ok(())
     }
+}
+
+/// Positions of one connector mean nothing to another.
+fn refuse_other_access(graph: &JobGraph, checkpoint: &Checkpoint) -> Result<()> {
+    for o in &graph.operators {
+        let (now, then) = (access_of(o), checkpoint.operator(&o.name).filter(|then| !then.is_empty()));
+        if let Some(then) = then.filter(|then| then.access != now) {
+            let message = format!(
+                "{}: checkpoint {} was taken with {}, now it is {now}",
+                o.name, checkpoint.epoch.0, then.access
+            );
+            return Err(Error::user(message).with_hint("a table goes on with the connector or stand-in it had"));
+        }
+    }
+    Ok(())
 }
 
 /// A checkpoint that holds what the job has no place for is refused: the records would be lost unseen.

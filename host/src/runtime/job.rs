@@ -7,14 +7,19 @@ use super::checkpoints::Checkpoints;
 use super::coordinator::{Action, CheckpointTiming, Coordinator};
 use super::restart::{RestartPolicy, may_restart};
 use super::task::{Control, DISCONNECTED, Phase, TaskEvent};
+use crate::data::Epoch;
 use crate::error::{Error, Result};
-use crate::metrics::JobMetrics;
+use crate::metrics::{CheckpointMetrics, JobMetrics};
 use crate::operators::{DeadLetters, FailureHandler, OperatorSnapshot};
 use crate::plan::graph::JobGraph;
 use crate::plan::recovery::{CheckpointSettings, RestartSettings};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+
+/// What a task gives for a checkpoint: of each of its operators.
+type Part = Vec<OperatorSnapshot>;
 
 /// How long the tasks of a failed attempt may take to let go of what they do.
 const LET_GO_MAX: Duration = Duration::from_secs(60);
@@ -213,15 +218,14 @@ impl RunningJob {
     /// Takes checkpoints until the last one is complete. `Err` with the first failure.
     async fn drive(&mut self, attempt: &mut Attempt) -> Result<()> {
         let started = Instant::now();
-        let first = crate::data::Epoch(self.checkpoints.newest_epoch().0 + 1);
-        let mut coordinator: Coordinator<Vec<OperatorSnapshot>> =
-            Coordinator::new(self.timing.clone(), attempt.tasks, first);
+        let first = Epoch(self.checkpoints.newest_epoch().0 + 1);
+        let mut coordinator = Coordinator::new(self.timing.clone(), attempt.tasks, first);
         if !self.timing.at_start {
             attempt.set_phase(Phase::Running);
         }
         self.apply_request(attempt)?;
         loop {
-            let wake = coordinator.wake_at().map(|at| started + at);
+            let wake = coordinator.wake_at().and_then(|at| started.checked_add(at));
             let actions = tokio::select! {
                 event = attempt.next_event() => {
                     let now = started.elapsed();
@@ -268,8 +272,8 @@ impl RunningJob {
     async fn act(
         &mut self,
         attempt: &Attempt,
-        mut actions: std::collections::VecDeque<Action<Vec<OperatorSnapshot>>>,
-        coordinator: &mut Coordinator<Vec<OperatorSnapshot>>,
+        mut actions: VecDeque<Action<Part>>,
+        coordinator: &mut Coordinator<Part>,
         started: Instant,
     ) -> Result<bool> {
         while let Some(action) = actions.pop_front() {
@@ -330,7 +334,7 @@ impl RunningJob {
     }
 
     /// Only checkpoints that somebody asked for are worth a line.
-    fn count(&self, count: impl Fn(&crate::metrics::CheckpointMetrics)) {
+    fn count(&self, count: impl Fn(&CheckpointMetrics)) {
         if self.timing.at_start {
             count(&self.metrics.checkpoints);
         }
@@ -400,3 +404,7 @@ fn random_unit() -> f64 {
 #[cfg(test)]
 #[path = "flow_tests.rs"]
 mod flow_tests;
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod job_tests;

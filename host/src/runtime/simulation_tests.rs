@@ -298,7 +298,8 @@ impl<'a> Attempt<'a> {
         let source = &mut i.sources[subtask];
         if source.done {
             source.control.clear();
-        } else if let Some(epoch) = source.control.pop_front() {
+        } else if let Some(epoch) = source.control.pop_front_if(|_| self.rng.one_in(3)) {
+            // A barrier may come while a poll is under way.
             self.source_barrier(insert, subtask, epoch);
         } else if self.draining {
             self.source_end(insert, subtask);
