@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bad_input;
+mod checkpoints;
 mod cli;
 mod diagnostics;
 mod failures;
@@ -15,6 +16,7 @@ mod kafka_write;
 mod memory;
 mod parallel;
 mod plugins;
+mod restart;
 mod side_tables;
 mod signals;
 mod sqlite;

@@ -8,6 +8,7 @@ use crate::operators::DeadLetters;
 use crate::plan::graph::{JobGraph, OperatorKind};
 use crate::plan::settings::JobSettings;
 use crate::runtime::checkpoint::Resume;
+use crate::runtime::checkpoints::Checkpoints;
 use crate::runtime::job::{JobControl, RunOptions, start};
 use crate::session::compile;
 use crate::sql::options::duration;
@@ -38,7 +39,11 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
             .with_hint("`wasmill check` shows what the file declares"));
     }
     refuse_without_runtime(&graph)?;
-    let options = options(args, job.settings)?;
+    let options = options(args, job.settings, &graph)?;
+    let resumed_from = options.checkpoints.last().map(|c| c.epoch.0);
+    if let (Some(epoch), false) = (resumed_from, args.quiet) {
+        eprintln!("going on from checkpoint {epoch}");
+    }
     // The tasks have threads of their own; this runtime carries their I/O.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -59,20 +64,24 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     }
 }
 
-fn options(args: &RunArgs, settings: JobSettings) -> Result<RunOptions> {
+fn options(args: &RunArgs, settings: JobSettings, graph: &JobGraph) -> Result<RunOptions> {
     let checkpoint_dir = match (&args.checkpoint_dir, &settings.checkpoints.dir) {
         (Some(dir), _) => Some(dir.clone()),
         (None, Some(text)) => Some(checkpoint_dir(&args.job.job, text)?),
         (None, None) => None,
     };
     let resume = resume(args.from_checkpoint.as_deref(), checkpoint_dir.is_some())?;
-    let mut checkpoints = settings.checkpoints;
+    let mut timing = settings.checkpoints;
     if let Some(text) = &args.checkpoint_interval {
         let interval = duration(text, Duration::from_millis(1)).ok_or_else(|| {
             Error::user(format!("--checkpoint-interval {text}: expected a duration such as 500ms, 10s, 5min"))
         })?;
-        checkpoints.interval = Some(interval);
+        timing.interval = Some(interval);
     }
+    let checkpoints = match &checkpoint_dir {
+        Some(dir) => Checkpoints::in_folder(dir, timing.retained, resume, args.allow_non_restored_state, graph)?,
+        None => Checkpoints::in_memory(),
+    };
     let dead_letters = match &args.dead_letters {
         Some(path) => DeadLetters::to_file(path, resume != Resume::Anew)?,
         None => DeadLetters::Printed,
@@ -81,10 +90,8 @@ fn options(args: &RunArgs, settings: JobSettings) -> Result<RunOptions> {
         batch_rows: settings.batch_rows,
         chaining: settings.chaining,
         dead_letters,
-        checkpoint_dir,
-        resume,
-        allow_non_restored_state: args.allow_non_restored_state,
         checkpoints,
+        timing,
         restart: settings.restart,
         ..RunOptions::default()
     })
@@ -153,9 +160,6 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
             return Ok(());
         }
     };
-    if let (Some(epoch), false) = (job.resumed_from(), quiet) {
-        eprintln!("going on from checkpoint {epoch}");
-    }
     let metrics = job.metrics.clone();
     let control = job.control();
     let signals = tokio::spawn(end_on_signal(signals, job.control()));

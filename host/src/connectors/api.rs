@@ -335,9 +335,9 @@ pub struct FailedRow {
 pub trait SinkWriter {
     /// Takes the batch. Rows refused at once go to `errors` (row counts in the batch).
     async fn write(&mut self, batch: &Batch, errors: &mut Vec<RowError>) -> Result<()>;
-    /// Everything written so far is durable when this returns. Called at the end, and when `flush_due` says so.
+    /// Everything written so far is durable when this returns. Called when `flush_due` says so.
     async fn flush(&mut self, failed: &mut Vec<FailedRow>) -> Result<()>;
-    /// At a barrier: flushes, and gives what `Sink::prepare` needs to go on from here (None: nothing).
+    /// At a barrier, and at the end: flushes, and gives what `Sink::prepare` needs to go on from here (None: nothing).
     async fn snapshot(&mut self, _epoch: Epoch, failed: &mut Vec<FailedRow>) -> Result<Option<serde_json::Value>> {
         self.flush(failed).await?;
         Ok(None)
@@ -350,7 +350,7 @@ pub trait SinkWriter {
     fn flush_due(&self) -> Option<std::time::Instant> {
         None
     }
-    /// After the last flush.
+    /// After the last snapshot.
     async fn close(&mut self) -> Result<()> {
         Ok(())
     }

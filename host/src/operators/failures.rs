@@ -183,6 +183,17 @@ impl FailureHandler {
         })
     }
 
+    /// Everything written so far is durable when this returns.
+    pub fn sync(&self) -> Result<()> {
+        self.flush()?;
+        let DeadLetters::File(file) = &self.output else { return Ok(()) };
+        match file.lock().unwrap_or_else(PoisonError::into_inner).get_ref().sync_data() {
+            // A pipe or a terminal.
+            Err(e) if e.kind() == std::io::ErrorKind::InvalidInput => Ok(()),
+            other => other.map_err(|e| Error::external(format!("dead letters: {e}"))),
+        }
+    }
+
     /// Everything written so far is in the file when this returns.
     pub fn flush(&self) -> Result<()> {
         match &self.output {

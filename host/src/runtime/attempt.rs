@@ -95,8 +95,7 @@ impl Attempt {
 
     /// The checkpoint made of what the tasks gave and of what none of them had taken.
     pub fn assemble(&self, cx: &JobContext, epoch: Epoch, parts: Vec<Vec<OperatorSnapshot>>) -> Result<Checkpoint> {
-        let names = cx.graph.operators.iter().map(|o| o.name.as_str());
-        let mut checkpoint = Checkpoint::assemble(epoch, names, parts);
+        let mut checkpoint = Checkpoint::assemble(epoch, cx.graph.operators.iter(), parts);
         for s in &self.opened.sources {
             let unassigned = s.splits.lock().unassigned_at(epoch);
             let state = checkpoint.operators.iter_mut().find(|o| o.name == s.name);

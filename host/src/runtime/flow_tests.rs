@@ -202,7 +202,7 @@ async fn flow(source: usize, sink: usize, chaining: bool) -> Flow {
         }
     }
     let job = start(graph, RunOptions { chaining, ..RunOptions::default() }).await.unwrap();
-    job.attempt.set_phase(Phase::Running);
+    job.attempt.as_ref().unwrap().set_phase(Phase::Running);
     Flow { _folder: folder, job, sources, log }
 }
 
@@ -235,10 +235,11 @@ async fn drives_control_elements_through(source: usize, sink: usize, chaining: b
     flow.wait_for_records(5 * source as u64);
 
     flow.job.checkpoints.used(Epoch(1));
-    flow.job.attempt.trigger(Epoch(1));
+    let mut attempt = flow.job.attempt.take().unwrap();
+    attempt.trigger(Epoch(1));
     let mut acks = Vec::new();
-    while acks.len() < flow.job.attempt.tasks {
-        let event = tokio::time::timeout(Duration::from_secs(20), flow.job.attempt.next_event()).await.unwrap();
+    while acks.len() < attempt.tasks {
+        let event = tokio::time::timeout(Duration::from_secs(20), attempt.next_event()).await.unwrap();
         let Some(TaskEvent::Ack { epoch: Epoch(1), operators, .. }) = event else { panic!("{event:?}") };
         acks.push(operators);
     }
@@ -261,6 +262,7 @@ async fn drives_control_elements_through(source: usize, sink: usize, chaining: b
     flow.tell_all(|| Command::Emit(5));
     flow.tell_all(|| Command::End);
     let log = flow.log.clone();
+    flow.job.attempt = Some(attempt);
     flow.job.wait().await.unwrap();
     let log = log.lock().unwrap();
     let rows = log.iter().flatten().filter(|e| matches!(e, Event::Row(_))).count();

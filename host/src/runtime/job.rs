@@ -2,21 +2,24 @@
 
 use super::attempt::Attempt;
 use super::channel::ChannelLimits;
-use super::checkpoint::{Checkpoint, CheckpointStore, Resume};
+use super::checkpoint::Checkpoint;
 use super::checkpoints::Checkpoints;
 use super::coordinator::{Action, CheckpointTiming, Coordinator};
-use super::opening::refuse_vanished;
 use super::restart::{RestartPolicy, may_restart};
 use super::task::{Control, DISCONNECTED, Phase, TaskEvent};
+use crate::data::Epoch;
 use crate::error::{Error, Result};
-use crate::metrics::JobMetrics;
+use crate::metrics::{CheckpointMetrics, JobMetrics};
 use crate::operators::{DeadLetters, FailureHandler, OperatorSnapshot};
 use crate::plan::graph::JobGraph;
 use crate::plan::recovery::{CheckpointSettings, RestartSettings};
-use std::path::PathBuf;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+
+/// What a task gives for a checkpoint: of each of its operators.
+type Part = Vec<OperatorSnapshot>;
 
 /// How long the tasks of a failed attempt may take to let go of what they do.
 const LET_GO_MAX: Duration = Duration::from_secs(60);
@@ -28,12 +31,9 @@ pub struct RunOptions {
     pub chaining: bool,
     pub dead_letters: DeadLetters,
     pub channel_limits: ChannelLimits,
-    /// Where checkpoints are kept; None: in memory.
-    pub checkpoint_dir: Option<PathBuf>,
-    pub resume: Resume,
-    /// State of operators that the job has not is dropped.
-    pub allow_non_restored_state: bool,
-    pub checkpoints: CheckpointSettings,
+    /// Where they are kept, and the one to go on from.
+    pub checkpoints: Checkpoints,
+    pub timing: CheckpointSettings,
     pub restart: RestartSettings,
 }
 
@@ -44,10 +44,8 @@ impl Default for RunOptions {
             chaining: true,
             dead_letters: DeadLetters::Printed,
             channel_limits: ChannelLimits::default(),
-            checkpoint_dir: None,
-            resume: Resume::Anew,
-            allow_non_restored_state: false,
-            checkpoints: CheckpointSettings::default(),
+            checkpoints: Checkpoints::in_memory(),
+            timing: CheckpointSettings::default(),
             restart: RestartSettings::default(),
         }
     }
@@ -100,11 +98,11 @@ pub struct RunningJob {
     cx: JobContext,
     control: JobControl,
     requests: watch::Receiver<Request>,
-    attempt: Attempt,
+    /// None between two attempts.
+    attempt: Option<Attempt>,
     checkpoints: Checkpoints,
     timing: CheckpointTiming,
     policy: RestartPolicy,
-    resumed_from: Option<Checkpoint>,
 }
 
 /// Opens the tables of the graph and starts its tasks. Returns as soon as they run.
@@ -118,26 +116,20 @@ pub async fn start(graph: JobGraph, options: RunOptions) -> Result<RunningJob> {
         chaining: options.chaining,
         channel_limits: options.channel_limits,
     };
-    let retained = options.checkpoints.retained;
-    let store = options.checkpoint_dir.map(|folder| CheckpointStore::open(&folder, retained)).transpose()?;
-    let is_durable = store.is_some();
-    let (checkpoints, restored) = Checkpoints::open(store, options.resume, &cx)?;
-    if let Some(restored) = &restored {
-        refuse_vanished(&cx, restored, options.allow_non_restored_state)?;
-    }
-    let attempt = Attempt::start(&cx, restored.as_ref(), checkpoints.newest_epoch()).await?;
-    let timing = timing(&options.checkpoints, is_durable, attempt.opened.is_unbounded());
+    let checkpoints = options.checkpoints;
+    let attempt = Attempt::start(&cx, checkpoints.last(), checkpoints.newest_epoch()).await?;
+    let timing = timing(&options.timing, checkpoints.is_durable(), attempt.opened.is_unbounded());
+    let policy = RestartPolicy::new(&options.restart, checkpoints.is_durable());
     let (control, requests) = watch::channel(Request::Run);
     Ok(RunningJob {
         metrics,
         cx,
         control: JobControl(control),
         requests,
-        attempt,
+        attempt: Some(attempt),
         checkpoints,
         timing,
-        policy: RestartPolicy::new(&options.restart, is_durable),
-        resumed_from: restored,
+        policy,
     })
 }
 
@@ -162,63 +154,58 @@ impl RunningJob {
         self.control.clone()
     }
 
-    /// The number of the checkpoint that the job goes on from.
-    pub fn resumed_from(&self) -> Option<u64> {
-        self.resumed_from.as_ref().map(|c| c.epoch.0)
-    }
-
     /// Drives the job to its end. A failure that may pass starts it anew from its last checkpoint, as often as the
     /// restart strategy says; any other is returned.
     pub async fn wait(mut self) -> Result<Arc<JobMetrics>> {
         let started = Instant::now();
-        let mut outcome = self.run_attempt().await;
+        let Some(mut attempt) = self.attempt.take() else { return Err(Error::internal("a job without an attempt")) };
         loop {
+            let outcome = self.run_attempt(&mut attempt).await;
+            let stuck: Vec<String> = attempt.running().map(str::to_string).collect();
+            // The sinks of one attempt are gone before those of the next one are opened.
+            drop(attempt);
             let Err(failure) = outcome else { return Ok(self.metrics) };
+            if !stuck.is_empty() {
+                return Err(failure.with_hint(format!("these tasks do not end: {}", stuck.join(", "))));
+            }
+            attempt = self.start_again(failure, started).await?;
+        }
+    }
+
+    /// Waits as the restart strategy says, then starts the next attempt; as often as need be.
+    async fn start_again(&mut self, mut failure: Error, started: Instant) -> Result<Attempt> {
+        loop {
             if *self.requests.borrow() != Request::Run || !may_restart(&failure) {
                 return Err(failure);
             }
-            let stuck: Vec<&str> = self.attempt.running().collect();
-            if !stuck.is_empty() {
-                let hint = format!("no restart: these tasks do not end: {}", stuck.join(", "));
-                return Err(failure.with_hint(hint));
-            }
             let Some(delay) = self.policy.on_failure(started.elapsed(), random_unit()) else { return Err(failure) };
             self.metrics.checkpoints.restarts.add(1);
-            let from = match self.last_checkpoint() {
+            let from = match self.checkpoints.last() {
                 Some(c) => format!("from checkpoint {}", c.epoch.0),
                 None => "from the start".to_string(),
             };
-            tracing::warn!(
-                "restart {} in {delay:.1?}, {from}, after: {failure}",
-                self.metrics.checkpoints.restarts.get()
-            );
+            let count = self.metrics.checkpoints.restarts.get();
+            tracing::warn!("restart {count} in {delay:.1?}, {from}, after: {failure}");
             tokio::select! {
                 () = tokio::time::sleep(delay) => {}
-                // Nothing that has been read waits to be written: what the last checkpoint does not cover is undone.
+                // Nothing that was read waits to be written: what the last checkpoint does not cover is undone.
                 _ = self.requests.wait_for(|r| *r != Request::Run) => return Err(failure),
             }
-            outcome = self.run_again().await;
+            self.checkpoints.next_attempt();
+            match Attempt::start(&self.cx, self.checkpoints.last(), self.checkpoints.newest_epoch()).await {
+                Ok(attempt) => return Ok(attempt),
+                Err(e) => failure = e,
+            }
         }
-    }
-
-    fn last_checkpoint(&self) -> Option<&Checkpoint> {
-        self.checkpoints.last().or(self.resumed_from.as_ref())
-    }
-
-    async fn run_again(&mut self) -> Result<()> {
-        let before = self.checkpoints.newest_epoch();
-        self.attempt = Attempt::start(&self.cx, self.last_checkpoint(), before).await?;
-        self.checkpoints.next_attempt();
-        self.run_attempt().await
     }
 
     /// To the end of all tasks. The first failure cancels the rest and is returned.
-    async fn run_attempt(&mut self) -> Result<()> {
-        let outcome = self.drive().await;
+    async fn run_attempt(&mut self, attempt: &mut Attempt) -> Result<()> {
+        let outcome = self.drive(attempt).await;
         if outcome.is_err() {
-            self.attempt.set_phase(Phase::Cancelled);
+            attempt.set_phase(Phase::Cancelled);
         }
-        let failure = self.let_go(outcome.is_err()).await;
+        let failure = let_go(attempt, outcome.is_err()).await;
         let flushed = self.cx.failures.flush();
         match outcome {
             Ok(()) => failure.map_or(flushed, Err),
@@ -228,42 +215,19 @@ impl RunningJob {
         }
     }
 
-    /// Waits for the ends of the tasks, of failed ones not for ever; the first failure that is none of a neighbour.
-    async fn let_go(&mut self, failed: bool) -> Option<Error> {
-        let deadline = Instant::now() + LET_GO_MAX;
-        let mut failure = None;
-        loop {
-            let event = match failed {
-                false => self.attempt.next_event().await,
-                true => match tokio::time::timeout_at(deadline.into(), self.attempt.next_event()).await {
-                    Ok(event) => event,
-                    Err(_) => return failure,
-                },
-            };
-            match event {
-                None => return failure,
-                Some(TaskEvent::Ended { result: Err(e), .. }) if !is_consequence(&e) => {
-                    failure.get_or_insert(e);
-                }
-                Some(_) => {}
-            }
-        }
-    }
-
     /// Takes checkpoints until the last one is complete. `Err` with the first failure.
-    async fn drive(&mut self) -> Result<()> {
+    async fn drive(&mut self, attempt: &mut Attempt) -> Result<()> {
         let started = Instant::now();
-        let first = crate::data::Epoch(self.checkpoints.newest_epoch().0 + 1);
-        let mut coordinator: Coordinator<Vec<OperatorSnapshot>> =
-            Coordinator::new(self.timing.clone(), self.attempt.tasks, first);
+        let first = Epoch(self.checkpoints.newest_epoch().0 + 1);
+        let mut coordinator = Coordinator::new(self.timing.clone(), attempt.tasks, first);
         if !self.timing.at_start {
-            self.attempt.set_phase(Phase::Running);
+            attempt.set_phase(Phase::Running);
         }
-        self.apply_request()?;
+        self.apply_request(attempt)?;
         loop {
-            let wake = coordinator.wake_at().map(|at| started + at);
+            let wake = coordinator.wake_at().and_then(|at| started.checked_add(at));
             let actions = tokio::select! {
-                event = self.attempt.next_event() => {
+                event = attempt.next_event() => {
                     let now = started.elapsed();
                     match event {
                         None => return Err(self.ended_early()),
@@ -275,22 +239,22 @@ impl RunningJob {
                 }
                 () = sleep_until(wake) => coordinator.tick(started.elapsed()),
                 _ = self.requests.changed() => {
-                    self.apply_request()?;
+                    self.apply_request(attempt)?;
                     continue;
                 }
             };
-            if self.act(actions, &mut coordinator, started).await? {
+            if self.act(attempt, actions, &mut coordinator, started).await? {
                 return Ok(());
             }
         }
     }
 
-    fn apply_request(&mut self) -> Result<()> {
+    fn apply_request(&mut self, attempt: &Attempt) -> Result<()> {
         let request = *self.requests.borrow_and_update();
         match request {
             Request::Run => Ok(()),
             Request::Drain => {
-                self.attempt.set_phase(Phase::Draining);
+                attempt.set_phase(Phase::Draining);
                 Ok(())
             }
             Request::Cancel => Err(cancelled()),
@@ -307,24 +271,25 @@ impl RunningJob {
     /// Does what the coordinator says; true after the last checkpoint.
     async fn act(
         &mut self,
-        mut actions: std::collections::VecDeque<Action<Vec<OperatorSnapshot>>>,
-        coordinator: &mut Coordinator<Vec<OperatorSnapshot>>,
+        attempt: &Attempt,
+        mut actions: VecDeque<Action<Part>>,
+        coordinator: &mut Coordinator<Part>,
         started: Instant,
     ) -> Result<bool> {
         while let Some(action) = actions.pop_front() {
             match action {
                 Action::Trigger(epoch) => {
                     self.checkpoints.used(epoch);
-                    self.attempt.trigger(epoch);
+                    attempt.trigger(epoch);
                 }
                 Action::Publish { epoch, parts, last } => {
                     self.checkpoints.used(epoch);
                     if last {
-                        self.attempt.begin(epoch);
+                        attempt.begin(epoch);
                     }
-                    let checkpoint = self.attempt.assemble(&self.cx, epoch, parts)?;
+                    let checkpoint = attempt.assemble(&self.cx, epoch, parts)?;
                     if last {
-                        self.commit(|has_state| !has_state, &checkpoint).await?;
+                        self.commit(attempt, |has_state| !has_state, &checkpoint).await?;
                     }
                     let published = self.checkpoints.publish(&self.cx, checkpoint);
                     let now = started.elapsed();
@@ -334,20 +299,23 @@ impl RunningJob {
                     });
                 }
                 Action::Complete { epoch, took, last } => {
-                    for s in &self.attempt.opened.sinks {
-                        s.sink.checkpoint_complete(epoch).await.map_err(|e| e.in_operator(s.name()))?;
+                    // Every sink is told, whatever another one says: the checkpoint is published.
+                    let mut told = Ok(());
+                    for s in &attempt.opened.sinks {
+                        told = told.and(s.sink.checkpoint_complete(epoch).await.map_err(|e| e.in_operator(s.name())));
                     }
-                    self.attempt.tell_sources(Control::Complete(epoch));
+                    told?;
+                    attempt.tell_sources(Control::Complete(epoch));
                     self.count(|m| m.completed.add(1));
                     self.count(|m| m.last_millis.set(took.as_millis() as u64));
-                    if self.attempt.phase() == Phase::Starting {
-                        self.attempt.set_phase(Phase::Running);
+                    if attempt.phase() == Phase::Starting {
+                        attempt.set_phase(Phase::Running);
                     }
                     if last {
                         if let Some(checkpoint) = self.checkpoints.last().cloned() {
-                            self.commit(|has_state| has_state, &checkpoint).await?;
+                            self.commit(attempt, |has_state| has_state, &checkpoint).await?;
                         }
-                        self.attempt.tell_sources(Control::Close);
+                        attempt.tell_sources(Control::Close);
                         return Ok(true);
                     }
                 }
@@ -355,7 +323,7 @@ impl RunningJob {
                     self.count(|m| m.failed.add(1));
                     let message = format!("checkpoint {} failed: {reason}", epoch.0);
                     // Without the first or the last one there is nothing to go on from.
-                    if last || self.attempt.phase() == Phase::Starting {
+                    if last || attempt.phase() == Phase::Starting {
                         return Err(Error::external(message));
                     }
                     tracing::warn!("{message}; the job goes on");
@@ -366,7 +334,7 @@ impl RunningJob {
     }
 
     /// Only checkpoints that somebody asked for are worth a line.
-    fn count(&self, count: impl Fn(&crate::metrics::CheckpointMetrics)) {
+    fn count(&self, count: impl Fn(&CheckpointMetrics)) {
         if self.timing.at_start {
             count(&self.metrics.checkpoints);
         }
@@ -376,14 +344,36 @@ impl RunningJob {
     /// publication: a crash between the two is made good by `prepare`, which gets the states, and before it the output
     /// would be visible though the job resumes from an earlier checkpoint. A sink that gave none has nothing but its
     /// commit, so that comes before: a crash between the two repeats rows rather than losing them (at least once).
-    async fn commit(&self, which: impl Fn(bool) -> bool, last: &Checkpoint) -> Result<()> {
-        for s in &self.attempt.opened.sinks {
+    async fn commit(&self, attempt: &Attempt, which: impl Fn(bool) -> bool, last: &Checkpoint) -> Result<()> {
+        for s in &attempt.opened.sinks {
             let states = s.operators.iter().filter_map(|name| last.operator(name)).flat_map(|o| &o.states);
             if which(states.count() > 0) {
                 s.sink.commit().await.map_err(|e| e.in_operator(s.name()))?;
             }
         }
         Ok(())
+    }
+}
+
+/// Waits for the ends of the tasks, of failed ones not for ever; the first failure that is none of a neighbour.
+async fn let_go(attempt: &mut Attempt, failed: bool) -> Option<Error> {
+    let deadline = Instant::now() + LET_GO_MAX;
+    let mut failure = None;
+    loop {
+        let event = match failed {
+            false => attempt.next_event().await,
+            true => match tokio::time::timeout_at(deadline.into(), attempt.next_event()).await {
+                Ok(event) => event,
+                Err(_) => return failure,
+            },
+        };
+        match event {
+            None => return failure,
+            Some(TaskEvent::Ended { result: Err(e), .. }) if !is_consequence(&e) => {
+                failure.get_or_insert(e);
+            }
+            Some(_) => {}
+        }
     }
 }
 
@@ -414,3 +404,7 @@ fn random_unit() -> f64 {
 #[cfg(test)]
 #[path = "flow_tests.rs"]
 mod flow_tests;
+
+#[cfg(test)]
+#[path = "job_tests.rs"]
+mod job_tests;

@@ -5,7 +5,7 @@ mod attempt;
 pub mod barrier;
 pub mod channel;
 pub mod checkpoint;
-mod checkpoints;
+pub mod checkpoints;
 pub mod coordinator;
 pub mod element;
 pub mod gate;
@@ -16,3 +16,6 @@ mod spawn;
 mod task;
 pub mod watermark;
 mod wiring;
+
+#[cfg(test)]
+mod simulation_tests;

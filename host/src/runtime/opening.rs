@@ -3,7 +3,7 @@
 use super::checkpoint::Checkpoint;
 use super::job::JobContext;
 use crate::connectors::api::{Boundedness, LookupSource, Sink, Source, SourceSplit};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::metrics::{OperatorMetrics, OperatorRole};
 use crate::operators::{LookupJoinSpec, SideTable, SplitPool, StagePolicy};
 use crate::plan::graph::{LookupJoinNode, OperatorKind, OperatorNode, SinkNode, StageSpec, TableBinding};
@@ -190,22 +190,6 @@ impl OpenSink {
         let known: Vec<_> = self.operators.iter().filter_map(|name| restored?.operator(name)).collect();
         (!known.is_empty()).then(|| known.iter().flat_map(|o| &o.states).cloned().collect())
     }
-}
-
-/// A checkpoint that holds what the job has no place for is refused: the records would be lost unseen.
-pub fn refuse_vanished(cx: &JobContext, checkpoint: &Checkpoint, allow: bool) -> Result<()> {
-    let is_there = |name: &str| cx.graph.operators.iter().any(|o| o.name == name);
-    let vanished: Vec<&str> =
-        checkpoint.operators.iter().filter(|o| !o.is_empty() && !is_there(&o.name)).map(|o| o.name.as_str()).collect();
-    if vanished.is_empty() || allow {
-        return Ok(());
-    }
-    let message = format!(
-        "checkpoint {} holds state of operators that this job has not: {}",
-        checkpoint.epoch.0,
-        vanished.join(", ")
-    );
-    Err(Error::user(message).with_hint("--allow-non-restored-state drops it; a table that was renamed is a new one"))
 }
 
 /// One counter of refused rows per table and policy, however many operators apply it.

@@ -48,7 +48,8 @@ impl RestartPolicy {
                 (*failures <= settings.attempts).then_some(settings.delay)
             }
             Self::ExponentialDelay { settings, next, last_failure, failures } => {
-                let quiet = last_failure.is_some_and(|last| now.saturating_sub(last) >= settings.reset_after + *next);
+                let quiet = last_failure
+                    .is_some_and(|last| now.saturating_sub(last) >= settings.reset_after.saturating_add(*next));
                 if quiet {
                     *next = settings.initial;
                     *failures = 0;
@@ -59,10 +60,10 @@ impl RestartPolicy {
                     return None;
                 }
                 let delay = *next;
-                *next = delay.mul_f64(settings.multiplier).min(settings.max);
+                *next = scaled(delay, settings.multiplier, settings.max);
                 // Evenly on both sides of the delay, never beyond the longest one.
                 let jitter = 1.0 + settings.jitter * (2.0 * unit - 1.0);
-                Some(delay.mul_f64(jitter).min(settings.max))
+                Some(scaled(delay, jitter, settings.max))
             }
             Self::FailureRate { settings, recent } => {
                 recent.push_back(now);
@@ -73,6 +74,11 @@ impl RestartPolicy {
             }
         }
     }
+}
+
+/// `factor` times the delay, at most `max`.
+fn scaled(delay: Duration, factor: f64, max: Duration) -> Duration {
+    Duration::try_from_secs_f64(delay.as_secs_f64() * factor).map_or(max, |d| d.min(max))
 }
 
 #[cfg(test)]
@@ -109,6 +115,18 @@ mod tests {
         assert_eq!(given[11], 60.0);
         assert_eq!(p.on_failure(secs(11 + 3600), 0.5).unwrap(), secs(60), "the time of the delay is not quiet time");
         assert_eq!(p.on_failure(secs(11 + 2 * 3600 + 60), 0.5).unwrap(), secs(1));
+    }
+
+    #[test]
+    fn absurd_delays_do_not_overflow() {
+        let settings = ExponentialDelay { initial: Duration::MAX, max: Duration::MAX, ..ExponentialDelay::default() };
+        let settings = RestartSettings {
+            kind: Some(RestartKind::ExponentialDelay),
+            exponential: ExponentialDelay { reset_after: Duration::MAX, ..settings },
+            ..RestartSettings::default()
+        };
+        let mut p = RestartPolicy::new(&settings, true);
+        assert!((0..3).all(|i| p.on_failure(secs(i), 1.0) == Some(Duration::MAX)));
     }
 
     #[test]

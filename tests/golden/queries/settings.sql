@@ -4,7 +4,7 @@
 SET 'table.local-time-zone' = 'Asia/Shanghai';
 SET parallelism.default = 1;
 SET 'pipeline.name' = 'named';
-SET 'execution.checkpointing.interval' = '3s';
+SET 'execution.runtime-mode' = 'streaming';
 CREATE TABLE ltz(t TIMESTAMP_LTZ(3), z TIMESTAMP(3)) WITH ('connector'='filesystem', 'path'='ltz.jsonl', 'format'='json');
 CREATE TABLE sink(a STRING, b TIMESTAMP(3), c TIMESTAMP_LTZ(3), d TIMESTAMP_LTZ(3)) WITH ('connector'='print');
 INSERT INTO sink SELECT CAST(t AS STRING), CAST(t AS TIMESTAMP(3)), t, CAST(z AS TIMESTAMP_LTZ(3)) FROM ltz;

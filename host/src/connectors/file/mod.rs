@@ -1,7 +1,8 @@
 //! `filesystem` (Flink) and `file` (flinkStreamSQL): files in local folders. A source reads a file, a folder or a glob
-//! and ends; a sink writes part files into a folder, visible once the job has ended well.
+//! and ends; a sink writes part files into a folder, visible once a checkpoint covers them or the job has ended well.
 
 pub mod options;
+mod parts;
 mod paths;
 mod sink;
 mod source;

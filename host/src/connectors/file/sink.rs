@@ -1,105 +1,40 @@
-//! Writing: one part file per subtask, under a hidden name until the whole job has ended well.
+//! Writing: part files under hidden names, visible once a checkpoint covers them. So each row is in visible files exactly
+//! once, whenever the process ends.
 
+use super::parts::{Parts, WriterState};
 use crate::connectors::api::{FailedRow, FormatBinding, Sink, SinkWriter, SubtaskContext, TableContext};
 use crate::connectors::local::io_error;
 use crate::connectors::local::sink::LineEncoder;
-use crate::data::{Batch, RowError};
+use crate::data::{Batch, Epoch, RowError};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Attempts to find a part number that nobody else has.
-const NUMBER_ATTEMPTS: u64 = 1_000_000;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 pub struct FileSink {
     parts: Arc<Parts>,
     format: Arc<dyn FormatBinding>,
 }
 
-/// The part files of this run.
-struct Parts {
-    table: Arc<str>,
-    folder: PathBuf,
-    open: Mutex<Vec<Part>>,
-}
-
-#[derive(Debug, Clone)]
-struct Part {
-    subtask: usize,
-    number: u64,
-    temporary: PathBuf,
-}
-
 impl FileSink {
     pub fn new(cx: &TableContext, folder: PathBuf) -> Result<Self> {
-        let parts = Parts { table: cx.table.clone(), folder, open: Mutex::default() };
-        Ok(Self { parts: Arc::new(parts), format: cx.format()?.clone() })
-    }
-}
-
-impl Parts {
-    fn path(&self, subtask: usize, number: u64) -> PathBuf {
-        self.folder.join(format!("part-{subtask}-{number}"))
-    }
-
-    /// A new part under its hidden name, with a number that no part of this or an earlier run has.
-    fn create(&self, subtask: usize) -> Result<File> {
-        for number in 0..NUMBER_ATTEMPTS {
-            if self.path(subtask, number).exists() {
-                continue;
-            }
-            let temporary = self.folder.join(format!(".part-{subtask}-{number}.inprogress"));
-            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-                Ok(file) => {
-                    let part = Part { subtask, number, temporary };
-                    self.open.lock().unwrap_or_else(PoisonError::into_inner).push(part);
-                    return Ok(file);
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(io_error(&self.table, "write", &temporary, &e)),
-            }
-        }
-        Err(Error::external(format!("table {}: {} is full of part files", self.table, self.folder.display())))
-    }
-
-    /// Gives a part its visible name; a number that was taken meanwhile is passed over.
-    fn publish(&self, part: &Part) -> Result<()> {
-        let mut number = part.number;
-        while self.path(part.subtask, number).exists() {
-            number += 1;
-        }
-        let path = self.path(part.subtask, number);
-        std::fs::rename(&part.temporary, &path).map_err(|e| io_error(&self.table, "write", &path, &e))
-    }
-
-    fn take(&self) -> Vec<Part> {
-        std::mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Drop for Parts {
-    /// A run that did not commit leaves nothing behind.
-    fn drop(&mut self) {
-        for part in self.take() {
-            if let Err(e) = std::fs::remove_file(&part.temporary) {
-                tracing::warn!("cannot remove {}: {e}", part.temporary.display());
-            }
-        }
+        Ok(Self { parts: Arc::new(Parts::new(cx.table.clone(), folder)?), format: cx.format()?.clone() })
     }
 }
 
 #[async_trait]
 impl Sink for FileSink {
-    async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
-        let folder = &self.parts.folder;
-        if folder.is_file() {
-            return Err(Error::user(format!("table {}: path {} is a file", self.parts.table, folder.display()))
-                .with_hint("a sink writes part files into a folder"));
-        }
-        std::fs::create_dir_all(folder).map_err(|e| io_error(&self.parts.table, "make the folder", folder, &e))
+    async fn prepare(&self, restored: Option<Vec<serde_json::Value>>) -> Result<()> {
+        self.parts.make_folder()?;
+        let Some(states) = restored else { return Ok(()) };
+        let states: Vec<WriterState> = states
+            .into_iter()
+            .map(serde_json::from_value)
+            .collect::<Result<_, _>>()
+            .map_err(|e| Error::user(format!("table {}: the checkpoint's state: {e}", self.parts.table())))?;
+        self.parts.restore(&states)
     }
 
     fn writer(&self, cx: &SubtaskContext) -> Result<Box<dyn SinkWriter>> {
@@ -107,19 +42,12 @@ impl Sink for FileSink {
         Ok(Box::new(PartWriter { parts: self.parts.clone(), subtask: cx.subtask, lines, out: None }))
     }
 
-    async fn commit(&self) -> Result<()> {
-        for part in self.parts.take() {
-            self.parts.publish(&part)?;
-        }
-        sync_folder(&self.parts.folder);
-        Ok(())
+    async fn checkpoint_complete(&self, epoch: Epoch) -> Result<()> {
+        self.parts.publish_until(epoch)
     }
-}
 
-/// Makes the new names durable where the system can; the files themselves are.
-fn sync_folder(folder: &Path) {
-    if let Err(e) = File::open(folder).and_then(|f| f.sync_all()) {
-        tracing::debug!("cannot sync {}: {e}", folder.display());
+    async fn commit(&self) -> Result<()> {
+        self.parts.publish_all()
     }
 }
 
@@ -127,13 +55,13 @@ struct PartWriter {
     parts: Arc<Parts>,
     subtask: usize,
     lines: LineEncoder,
-    /// Made with the first row.
+    /// Made with the first row of an epoch.
     out: Option<BufWriter<File>>,
 }
 
 impl PartWriter {
     fn fail(&self, e: &std::io::Error) -> Error {
-        io_error(&self.parts.table, "write to", &self.parts.folder, e)
+        io_error(self.parts.table(), "write to", self.parts.folder(), e)
     }
 }
 
@@ -157,5 +85,14 @@ impl SinkWriter for PartWriter {
         let Some(out) = &mut self.out else { return Ok(()) };
         let flushed = out.flush().and_then(|()| out.get_ref().sync_data());
         flushed.map_err(|e| self.fail(&e))
+    }
+
+    /// Ends the part. It stays hidden until the checkpoint is complete.
+    async fn snapshot(&mut self, epoch: Epoch, failed: &mut Vec<FailedRow>) -> Result<Option<serde_json::Value>> {
+        self.flush(failed).await?;
+        self.out = None;
+        let state = self.parts.close(self.subtask, epoch)?;
+        let state = serde_json::to_value(&state).map_err(|e| Error::internal(format!("state of a part: {e}")))?;
+        Ok(Some(state))
     }
 }

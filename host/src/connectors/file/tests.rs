@@ -1,6 +1,9 @@
 use super::*;
-use crate::connectors::testing::{Positioned, batch, block_on, context, load, read_all, with_format, write_all};
-use crate::data::{Column, LogicalType as T};
+use crate::connectors::api::SinkWriter;
+use crate::connectors::testing::{
+    Positioned, batch, block_on, context, load, read_all, subtask, with_format, write_all,
+};
+use crate::data::{Column, Epoch, LogicalType as T};
 use crate::formats::testing::column;
 use std::fs;
 use std::path::Path;
@@ -143,7 +146,8 @@ fn a_run_that_does_not_commit_leaves_nothing() {
     let cx = json_table(dir.path(), "out");
     let sink = FileFactory.sink(&cx).unwrap();
     write_all(sink.as_ref(), &[batch(&columns(), &[r#"{"a":1}"#])]).unwrap();
-    assert_eq!(names(&dir.path().join("out")), [".part-0-0.inprogress"]);
+    let left = names(&dir.path().join("out"));
+    assert!(left.len() == 1 && left[0].starts_with(".part-0-0.") && left[0].ends_with(".inprogress"), "{left:?}");
     drop(sink);
     assert!(names(&dir.path().join("out")).is_empty());
 }
@@ -165,4 +169,114 @@ fn a_sink_whose_path_is_a_file_is_refused() {
     fs::write(dir.path().join("out"), "").unwrap();
     let error = block_on(FileFactory.sink(&json_table(dir.path(), "out")).unwrap().prepare(None)).unwrap_err();
     assert!(error.message.contains("is a file"), "{error}");
+}
+
+/// Writes a row into a new part and takes a snapshot.
+fn row_and_snapshot(writer: &mut dyn SinkWriter, row: &str, epoch: u64) -> serde_json::Value {
+    block_on(async {
+        writer.write(&batch(&columns(), &[row]), &mut vec![]).await.unwrap();
+        writer.snapshot(Epoch(epoch), &mut vec![]).await.unwrap().unwrap()
+    })
+}
+
+/// The content of all visible files, and how many hidden ones there are.
+fn seen(folder: &Path) -> (String, usize) {
+    let (hidden, visible): (Vec<String>, Vec<String>) = names(folder).into_iter().partition(|n| n.starts_with('.'));
+    (visible.iter().map(|n| fs::read_to_string(folder.join(n)).unwrap()).collect(), hidden.len())
+}
+
+/// As a crash would: nothing is cleaned up.
+fn crash(sink: Box<dyn Sink>, writer: Box<dyn SinkWriter>) {
+    std::mem::forget((sink, writer));
+}
+
+#[test]
+fn a_part_is_visible_once_its_checkpoint_is_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cx, folder) = (json_table(dir.path(), "out"), dir.path().join("out"));
+    let sink = FileFactory.sink(&cx).unwrap();
+    block_on(sink.prepare(None)).unwrap();
+    let mut writer = sink.writer(&subtask()).unwrap();
+    // Checkpoint 1 is given up; its part becomes visible with the second one, whose state names both.
+    row_and_snapshot(writer.as_mut(), r#"{"a":1}"#, 1);
+    let state = row_and_snapshot(writer.as_mut(), r#"{"a":2}"#, 2);
+    assert_eq!(state["parts"].as_array().unwrap().len(), 2);
+    row_and_snapshot(writer.as_mut(), r#"{"a":3}"#, 3);
+    assert_eq!(seen(&folder), (String::new(), 3));
+    block_on(sink.checkpoint_complete(Epoch(2))).unwrap();
+    assert_eq!(seen(&folder), ("{\"a\":1}\n{\"a\":2}\n".to_string(), 1));
+    drop(writer);
+    drop(sink);
+    assert_eq!(seen(&folder), ("{\"a\":1}\n{\"a\":2}\n".to_string(), 0));
+}
+
+#[test]
+fn each_row_is_visible_once_wherever_a_crash_comes() {
+    // The checkpoint is published, and its parts are made visible or not before the crash.
+    for completed in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let (cx, folder) = (json_table(dir.path(), "out"), dir.path().join("out"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(".part-0-7.other.inprogress"), "another job's").unwrap();
+        let sink = FileFactory.sink(&cx).unwrap();
+        block_on(sink.prepare(None)).unwrap();
+        let mut writer = sink.writer(&subtask()).unwrap();
+        let state = row_and_snapshot(writer.as_mut(), r#"{"a":1}"#, 1);
+        if completed {
+            block_on(sink.checkpoint_complete(Epoch(1))).unwrap();
+        }
+        // Written after the checkpoint: read and written again.
+        row_and_snapshot(writer.as_mut(), r#"{"a":2}"#, 2);
+        block_on(writer.write(&batch(&columns(), &[r#"{"a":3}"#]), &mut vec![])).unwrap();
+        crash(sink, writer);
+        for _ in 0..2 {
+            let sink = FileFactory.sink(&cx).unwrap();
+            block_on(sink.prepare(Some(vec![state.clone()]))).unwrap();
+            assert_eq!(seen(&folder), ("{\"a\":1}\n".to_string(), 1), "completed: {completed}");
+        }
+    }
+}
+
+#[test]
+fn a_visible_name_that_was_taken_meanwhile_is_passed_over_also_after_a_crash() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cx, folder) = (json_table(dir.path(), "out"), dir.path().join("out"));
+    let sink = FileFactory.sink(&cx).unwrap();
+    block_on(sink.prepare(None)).unwrap();
+    let mut writer = sink.writer(&subtask()).unwrap();
+    let state = row_and_snapshot(writer.as_mut(), r#"{"a":1}"#, 1);
+    fs::write(folder.join("part-0-0"), "theirs\n").unwrap();
+    crash(sink, writer);
+    let sink = FileFactory.sink(&cx).unwrap();
+    block_on(sink.prepare(Some(vec![state]))).unwrap();
+    assert_eq!(seen(&folder), ("theirs\n{\"a\":1}\n".to_string(), 0));
+}
+
+#[test]
+fn a_number_that_comes_again_is_not_taken_for_the_part_of_the_checkpoint() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cx, folder) = (json_table(dir.path(), "out"), dir.path().join("out"));
+    let sink = FileFactory.sink(&cx).unwrap();
+    block_on(sink.prepare(None)).unwrap();
+    let mut writer = sink.writer(&subtask()).unwrap();
+    let state = row_and_snapshot(writer.as_mut(), r#"{"a":1}"#, 1);
+    block_on(sink.checkpoint_complete(Epoch(1))).unwrap();
+    // Somebody takes the file; the next run writes a part of the same number and crashes.
+    fs::remove_file(folder.join("part-0-0")).unwrap();
+    for _ in 0..2 {
+        let sink = FileFactory.sink(&cx).unwrap();
+        block_on(sink.prepare(Some(vec![state.clone()]))).unwrap();
+        assert_eq!(seen(&folder), (String::new(), 0));
+        let mut writer = sink.writer(&subtask()).unwrap();
+        row_and_snapshot(writer.as_mut(), r#"{"a":2}"#, 2);
+        crash(sink, writer);
+    }
+}
+
+#[test]
+fn a_state_that_is_none_of_ours_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let sink = FileFactory.sink(&json_table(dir.path(), "out")).unwrap();
+    let error = block_on(sink.prepare(Some(vec![serde_json::json!({"parts": "many"})]))).unwrap_err();
+    assert!(error.message.contains("the checkpoint's state"), "{error}");
 }

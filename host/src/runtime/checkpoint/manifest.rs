@@ -39,6 +39,8 @@ struct Content {
 #[derive(Serialize, Deserialize)]
 struct Operator {
     name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    access: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     splits: Vec<Split>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +84,7 @@ pub fn write(checkpoint: &Checkpoint, provenance: &Provenance) -> serde_json::Re
     let splits = |s: &[SourceSplit]| s.iter().map(Split::from).collect();
     let operators = checkpoint.operators.iter().map(|o| Operator {
         name: o.name.clone(),
+        access: o.access.clone(),
         splits: splits(&o.splits),
         unassigned: splits(&o.unassigned),
         states: o.states.clone(),
@@ -111,6 +114,7 @@ pub fn read(bytes: &[u8]) -> Result<(Checkpoint, Provenance), Unusable> {
     let splits = |s: Vec<Split>| s.into_iter().map(SourceSplit::from).collect();
     let operators = content.operators.into_iter().map(|o| OperatorState {
         name: o.name,
+        access: o.access,
         splits: splits(o.splits),
         unassigned: splits(o.unassigned),
         states: o.states,
@@ -136,6 +140,7 @@ mod tests {
         };
         let source = OperatorState {
             name: "Source: s".into(),
+            access: "kafka".into(),
             splits: vec![split("1")],
             unassigned: vec![SourceSplit { detail: json!(null), size: None, ..split("2") }],
             states: vec![],

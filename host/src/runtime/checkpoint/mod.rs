@@ -10,11 +10,14 @@ pub use store::{CheckpointStore, Resume};
 use crate::connectors::api::SourceSplit;
 use crate::data::Epoch;
 use crate::operators::OperatorSnapshot;
+use crate::plan::graph::{OperatorKind, OperatorNode};
 
 /// What a checkpoint holds of one operator, over all its subtasks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperatorState {
     pub name: String,
+    /// What reads or writes the table: a connector, or a stand-in. Empty for operators without a table.
+    pub access: String,
     /// Sources: what the subtasks had not read to the end, with positions.
     pub splits: Vec<SourceSplit>,
     /// Sources: what no subtask had taken.
@@ -31,14 +34,15 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// From what the tasks gave. `operators`: all names, in order.
+    /// From what the tasks gave. `operators`: all of the job, in order.
     pub fn assemble<'a>(
         epoch: Epoch,
-        operators: impl Iterator<Item = &'a str>,
+        operators: impl Iterator<Item = &'a OperatorNode>,
         parts: Vec<Vec<OperatorSnapshot>>,
     ) -> Self {
-        let mut operators: Vec<OperatorState> =
-            operators.map(|name| OperatorState { name: name.to_string(), ..OperatorState::default() }).collect();
+        let empty =
+            |o: &OperatorNode| OperatorState { name: o.name.clone(), access: access_of(o), ..Default::default() };
+        let mut operators: Vec<OperatorState> = operators.map(empty).collect();
         for snapshot in parts.into_iter().flatten() {
             if let Some(o) = operators.iter_mut().find(|o| o.name == snapshot.operator) {
                 o.splits.extend(snapshot.splits);
@@ -58,4 +62,14 @@ impl OperatorState {
     pub fn is_empty(&self) -> bool {
         self.splits.is_empty() && self.unassigned.is_empty() && self.states.is_empty()
     }
+}
+
+/// `kafka`, `stand-in`: whose splits and states these are.
+pub fn access_of(operator: &OperatorNode) -> String {
+    let described = match &operator.kind {
+        OperatorKind::Source(table) => table.access.describe(),
+        OperatorKind::Sink(sink) => sink.table.access.describe(),
+        OperatorKind::Calc(_) | OperatorKind::LookupJoin(_) => String::new(),
+    };
+    described.split(' ').next().unwrap_or_default().to_string()
 }

@@ -167,7 +167,10 @@ impl CheckpointStore {
             File::open(&self.folder)?.sync_all()
         };
         written().map_err(|e| {
-            let _ = std::fs::remove_dir_all(&new);
+            // What was not published well must not be found later.
+            for half in [&new, &self.path(epoch)] {
+                let _ = std::fs::remove_dir_all(half);
+            }
             fail("write", &self.path(epoch), &e)
         })?;
         self.remove_old(epoch);
