@@ -8,5 +8,5 @@ CREATE TABLE a(id INT, PRIMARY KEY (idd) NOT ENFORCED) WITH ('connector'='kafka'
 CREATE TABLE b(id INT, PRIMARY KEY (id, id) NOT ENFORCED) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');
 CREATE TABLE c(id INT PRIMARY KEY NOT ENFORCED, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');
 CREATE TABLE d(id INT, PRIMARY KEY (id)) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');
-CREATE TABLE e(id int, primary key (x)) WITH (type='mysql', url='u', userName='u', password='p', tableName='t');
+CREATE TABLE e(id int, primary key (x)) WITH (type='mysql', url='jdbc:mysql://h/d', userName='u', password='p', tableName='t');
 CREATE TABLE f(id INT, PRIMARY KEY (id) ENFORCED) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');

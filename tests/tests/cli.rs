@@ -135,12 +135,12 @@ fn a_table_without_a_run_time_needs_a_stand_in_and_is_named() {
     s.write(
         "job.sql",
         "CREATE TABLE src(id BIGINT) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', \
-         'format'='json');\nCREATE TABLE sink(id BIGINT) WITH ('connector'='jdbc', 'url'='jdbc:mysql://h/d', \
-         'table-name'='x');\nINSERT INTO sink SELECT id FROM src;",
+         'format'='json');\nCREATE TABLE sink(id BIGINT) WITH ('connector'='kudu', 'kudu.masters'='h:1', \
+         'kudu.table'='x');\nINSERT INTO sink SELECT id FROM src;",
     );
     s.write("in.jsonl", "{\"id\":1}\n");
     let run = s.wasmill(&["run", "job.sql", "--stand-in", "src=in.jsonl"]).expect_code(2);
-    let run = run.expect_stderr("sink (mysql)").expect_stderr("--stand-in TABLE=PATH");
+    let run = run.expect_stderr("sink (kudu)").expect_stderr("--stand-in TABLE=PATH");
     assert!(!run.stderr.contains("src (kafka)"), "{}", run.stderr);
 }
 
