@@ -135,7 +135,7 @@ fn a_table_without_a_run_time_needs_a_stand_in_and_is_named() {
     s.write(
         "job.sql",
         "CREATE TABLE src(id BIGINT) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', \
-         'format'='json');\nCREATE TABLE sink(id BIGINT) WITH ('connector'='kudu', 'kudu.masters'='h', \
+         'format'='json');\nCREATE TABLE sink(id BIGINT) WITH ('connector'='kudu', 'kudu.masters'='h:1', \
          'kudu.table'='x');\nINSERT INTO sink SELECT id FROM src;",
     );
     s.write("in.jsonl", "{\"id\":1}\n");

@@ -307,7 +307,7 @@ fn a_description_shows_everything_but_secrets() {
         "table o\n",
         "role         sink\n",
         "dialect      flinkStreamSQL\n",
-        "connector    mysql (runs with a --stand-in only)\n",
+        "connector    jdbc\n",
         "primary key  id\n",
         "    v   STRING from info.v\n",
         "    password = ******\n",

@@ -65,7 +65,7 @@ fn page_of(connector: &dyn ConnectorFactory) -> &'static str {
         "file" => "connectors/file.md",
         "kafka" | "upsert-kafka" => "connectors/kafka.md",
         "kudu" => "connectors/kudu.md",
-        "mysql" => "connectors/mysql.md",
+        "jdbc" => "connectors/jdbc.md",
         "sqlite" => "connectors/sqlite.md",
         other => panic!("connector {other} has no page: add docs/connectors/{other}.md and a line here"),
     }

@@ -62,7 +62,8 @@ impl SqliteLookup {
         Ok(match one.as_slice() {
             [(column, parameter)] => format!("{column} IN ({})", vec![parameter.as_str(); keys].join(", ")),
             several => {
-                let equal: Vec<String> = several.iter().map(|(column, parameter)| format!("{column} = {parameter}")).collect();
+                let equal: Vec<String> =
+                    several.iter().map(|(column, parameter)| format!("{column} = {parameter}")).collect();
                 vec![format!("({})", equal.join(" AND ")); keys].join(" OR ")
             }
         })
