@@ -3,7 +3,7 @@
 use crate::connectors::api::{FailedRow, FormatBinding, Sink, SinkWriter, SubtaskContext, TableContext};
 use crate::connectors::local::io_error;
 use crate::connectors::local::sink::LineEncoder;
-use crate::data::{Batch, RowError};
+use crate::data::{Batch, ChangelogMode, RowError};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
 use std::fs::{File, OpenOptions};
@@ -93,6 +93,10 @@ impl Drop for Parts {
 
 #[async_trait]
 impl Sink for FileSink {
+    fn changelog_mode(&self) -> ChangelogMode {
+        self.format.changelog_mode()
+    }
+
     async fn prepare(&self, _restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         let folder = &self.parts.folder;
         if folder.is_file() {
