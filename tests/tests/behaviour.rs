@@ -2,6 +2,7 @@
 
 mod architecture;
 mod bad_input;
+mod chaos;
 mod checkpoints;
 mod cli;
 mod diagnostics;
@@ -19,6 +20,7 @@ mod parallel;
 mod plugins;
 mod restart;
 mod postgres;
+mod seeds;
 mod side_tables;
 mod signals;
 mod sqlite;

@@ -35,7 +35,7 @@ pub(super) fn table_format(
     name_subject(format, &mut resolved, options, "value");
     if !format.supported {
         let d = Diagnostic::error(codes::UNSUPPORTED_FORMAT, span, format!("not supported yet: format {name}"));
-        late.push(d.hint("a formatter plugin can write it: 'format' = 'wasm'; reading it comes later"));
+        late.push(d.hint("a plugin can decode and write its records: 'format' = 'wasm'"));
         return None;
     }
     Some(TableFormat { identifier: format.identifier.to_string(), span, options: resolved })

@@ -85,7 +85,10 @@ fn pages() -> Vec<Page> {
         });
     }
     let mut pages: Vec<Page> = connectors.into_values().collect();
-    pages.push(Page { path: "formats.md", tables: FORMAT_OPTIONS.iter().map(format_table).collect() });
+    pages.push(Page {
+        path: "formats.md",
+        tables: FORMAT_OPTIONS.iter().filter(|f| f.supported).map(format_table).collect(),
+    });
     let common =
         Table { heading: String::new(), options: COMMON, prefix: |_| String::new(), dialects: DIALECTS.to_vec() };
     pages.push(Page { path: "connectors/README.md", tables: vec![common] });
@@ -93,18 +96,19 @@ fn pages() -> Vec<Page> {
 }
 
 fn format_table(f: &FormatOptions) -> Table {
-    let state = if f.supported { "" } else { " (known by name only)" };
     let prefix: fn(Dialect) -> String = match f.identifier {
         _ if f.own_prefix => |_| "wasm.".to_string(),
         "json" | "dt_nest" => |d| format_prefix(d, "json."),
         "csv" => |d| format_prefix(d, "csv."),
         "raw" => |d| format_prefix(d, "raw."),
         "avro" => |d| format_prefix(d, "avro."),
+        "avro-confluent" => |d| format_prefix(d, "avro-confluent."),
+        "canal-json" => |d| format_prefix(d, "canal-json."),
         "debezium-json" => |d| format_prefix(d, "debezium-json."),
         other => panic!("format {other}: say its prefix here"),
     };
     Table {
-        heading: format!("`{}`{state}", f.identifier),
+        heading: format!("`{}`", f.identifier),
         options: f.options,
         prefix,
         dialects: DIALECTS.into_iter().filter(|d| f.names.iter().any(|(n, _)| n == d)).collect(),

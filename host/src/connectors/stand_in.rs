@@ -204,7 +204,7 @@ impl StandIn {
                 format!("table {}: the stand-in {} would lose which rows are updates", cx.table, self.describe());
             return Err(Error::user(message).with_hint("give it a name that ends in .jsonl"));
         }
-        let kind = if updating { KindMember::Always } else { KindMember::Never };
+        let kind = if updating { KindMember::Always } else { KindMember::WhenPresent };
         Ok(Box::new(StandInSink {
             stand_in: self.clone(),
             table: cx.table.clone(),
@@ -248,6 +248,9 @@ struct StandInSource {
 impl Source for StandInSource {
     fn boundedness(&self) -> Boundedness {
         Boundedness::Bounded
+    }
+    fn changelog_mode(&self) -> ChangelogMode {
+        self.format.changelog_mode()
     }
     async fn enumerate(&self, _parallelism: usize) -> Result<Vec<SourceSplit>> {
         self.stand_in.splits(&self.spec.table)
@@ -295,7 +298,7 @@ impl StandInSink {
 #[async_trait]
 impl Sink for StandInSink {
     fn changelog_mode(&self) -> ChangelogMode {
-        if self.own.is_some() { ChangelogMode::Append } else { ChangelogMode::All }
+        self.own.as_ref().map_or(ChangelogMode::All, |format| format.changelog_mode())
     }
     fn max_parallelism(&self) -> Option<usize> {
         Some(1)

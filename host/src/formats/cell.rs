@@ -58,10 +58,12 @@ pub enum Scalar<'a> {
 pub struct Spelling {
     /// Between date and time: a blank (SQL) or `T` (ISO-8601).
     pub separator: u8,
+    /// Instants are written on the clock of this zone with its offset; None: in UTC with a `Z`.
+    pub zone: Option<chrono_tz::Tz>,
 }
 
 impl Spelling {
-    pub const SQL: Spelling = Spelling { separator: b' ' };
+    pub const SQL: Spelling = Spelling { separator: b' ', zone: None };
 }
 
 impl<'a> Cell<'a> {
@@ -124,12 +126,16 @@ impl<'a> Cell<'a> {
             CellValues::Time32(v, unit) => write_time(out, i64::from(v[row]), *unit),
             CellValues::Time64(v, unit) => write_time(out, v[row], *unit),
             CellValues::Timestamp(v, unit, instant) => {
-                let (seconds, rest) = (v[row].div_euclid(*unit), v[row].rem_euclid(*unit));
+                let (mut seconds, rest) = (v[row].div_euclid(*unit), v[row].rem_euclid(*unit));
+                let offset = spelling.zone.filter(|_| *instant).map(|zone| text::offset_of(seconds, zone));
+                seconds += i64::from(offset.unwrap_or(0));
                 if !text::write_timestamp(out, seconds, rest * (1_000_000_000 / unit), spelling.separator) {
                     return Err(format!("the timestamp {seconds} seconds from 1970 has no four-digit year"));
                 }
-                if *instant {
-                    out.push(b'Z');
+                match offset {
+                    Some(offset) => text::write_offset(out, offset),
+                    None if *instant => out.push(b'Z'),
+                    None => {}
                 }
             }
             CellValues::List(..) | CellValues::Map(..) | CellValues::Row(_) => {

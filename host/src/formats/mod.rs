@@ -8,6 +8,8 @@ pub mod json;
 pub mod options;
 mod raw;
 mod retract;
+#[cfg(test)]
+mod round_trip_tests;
 mod rows;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -77,12 +79,20 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// (end of the record in `bytes`, row of the batch)
     pub records: Vec<(usize, u32)>,
+    /// Indexes in `records`, rising: these have no value at all, which is not the same as an empty one.
+    pub without_value: Vec<usize>,
 }
 
 impl Encoded {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.records.clear();
+        self.without_value.clear();
+    }
+    /// A record without a value (Kafka's tombstone).
+    pub fn finish_without_value(&mut self, row: u32) {
+        self.without_value.push(self.records.len());
+        self.finish_record(row);
     }
     pub fn finish_record(&mut self, row: u32) {
         self.records.push((self.bytes.len(), row));
@@ -139,8 +149,16 @@ pub trait FormatFactory: Send + Sync {
 }
 
 /// Every native format. Plugins add theirs per table (`wasm`).
-pub static FORMATS: &[&dyn FormatFactory] =
-    &[&json::Json, &json::DtNest, &csv::Csv, &raw::Raw, &avro::Avro, &avro::AvroConfluent];
+pub static FORMATS: &[&dyn FormatFactory] = &[
+    &json::Json,
+    &json::DtNest,
+    &csv::Csv,
+    &raw::Raw,
+    &avro::Avro,
+    &avro::AvroConfluent,
+    &json::DebeziumJson,
+    &json::CanalJson,
+];
 
 /// The native format with this identifier.
 pub fn find(identifier: &str) -> Option<&'static dyn FormatFactory> {

@@ -87,10 +87,35 @@ pub static FORMAT_OPTIONS: &[FormatOptions] = &[
         identifier: "debezium-json",
         names: &[(Flink, "debezium-json")],
         options: DEBEZIUM_JSON,
-        supported: false,
+        supported: true,
         own_prefix: false,
     },
+    FormatOptions {
+        identifier: "canal-json",
+        names: &[(Flink, "canal-json")],
+        options: CANAL_JSON,
+        supported: true,
+        own_prefix: false,
+    },
+    later("maxwell-json", &[(Flink, "maxwell-json")]),
+    later("ogg-json", &[(Flink, "ogg-json")]),
+    later("debezium-avro-confluent", &[(Flink, "debezium-avro-confluent")]),
+    later("protobuf", &[(Flink, "protobuf")]),
+    later("parquet", &[(Flink, "parquet")]),
+    later("orc", &[(Flink, "orc")]),
 ];
+
+/// Formats of Flink that are known, so that a job which uses one is told so and not that it made a mistake.
+const fn later(identifier: &'static str, names: &'static [(Dialect, &'static str)]) -> FormatOptions {
+    FormatOptions { identifier, names, options: ANY, supported: false, own_prefix: false }
+}
+
+const ANY: &[OptionSpec] = &[OptionSpec::new(
+    "any",
+    OptionType::Prefix,
+    &[(Flink, ""), (Legacy, "")],
+    "Options of a format that is not here yet.",
+)];
 
 /// Flink's json format; flinkStreamSQL's `json` and `dt_nest` have hardly any options.
 pub static JSON: &[OptionSpec] = &[
@@ -108,40 +133,11 @@ pub static JSON: &[OptionSpec] = &[
         "Values that cannot be decoded are NULL, records that are no JSON are skipped.",
     )
     .default(&[(Flink, "false"), (Legacy, "false")]),
-    OptionSpec::new(
-        "timestamp-format.standard",
-        OptionType::Enum(&["SQL", "ISO-8601"]),
-        &[(Flink, "timestamp-format.standard"), (Legacy, "timestamp-format.standard")],
-        "Timestamps as yyyy-MM-dd HH:mm:ss.f (SQL) or yyyy-MM-ddTHH:mm:ss.f (ISO-8601).",
-    ),
-    OptionSpec::new(
-        "map-null-key.mode",
-        OptionType::Enum(&["FAIL", "DROP", "LITERAL"]),
-        &[(Flink, "map-null-key.mode")],
-        "A NULL key of a map, written: an error, left out, or map-null-key.literal.",
-    )
-    .default(&[(Flink, "FAIL")]),
-    OptionSpec::new(
-        "map-null-key.literal",
-        OptionType::Text,
-        &[(Flink, "map-null-key.literal")],
-        "The name written for a NULL key.",
-    )
-    .default(&[(Flink, "null")]),
-    OptionSpec::new(
-        "encode.decimal-as-plain-number",
-        OptionType::Bool,
-        &[(Flink, "encode.decimal-as-plain-number")],
-        "Decimals are written without an exponent.",
-    )
-    .default(&[(Flink, "false")]),
-    OptionSpec::new(
-        "encode.ignore-null-fields",
-        OptionType::Bool,
-        &[(Flink, "encode.ignore-null-fields")],
-        "NULL columns are left out.",
-    )
-    .default(&[(Flink, "false")]),
+    TIMESTAMP_STANDARD,
+    NULL_KEY_MODE,
+    NULL_KEY_LITERAL,
+    PLAIN_DECIMALS,
+    IGNORE_NULLS,
     OptionSpec::new(
         "derive-schema",
         OptionType::Ignored("the columns are the schema"),
@@ -161,6 +157,45 @@ pub static JSON: &[OptionSpec] = &[
         "1",
     ),
 ];
+
+const TIMESTAMP_STANDARD: OptionSpec = OptionSpec::new(
+    "timestamp-format.standard",
+    OptionType::Enum(&["SQL", "ISO-8601", "ISO-8601-WITH-OFFSET"]),
+    &[(Flink, "timestamp-format.standard"), (Legacy, "timestamp-format.standard")],
+    "Timestamps are written yyyy-MM-dd HH:mm:ss.f (SQL) or with a T (ISO-8601); WITH-OFFSET: TIMESTAMP_LTZ with the job's offset.",
+);
+
+const NULL_KEY_MODE: OptionSpec = OptionSpec::new(
+    "map-null-key.mode",
+    OptionType::Enum(&["FAIL", "DROP", "LITERAL"]),
+    &[(Flink, "map-null-key.mode")],
+    "A NULL key of a map, written: an error, left out, or map-null-key.literal.",
+)
+.default(&[(Flink, "FAIL")]);
+
+const NULL_KEY_LITERAL: OptionSpec = OptionSpec::new(
+    "map-null-key.literal",
+    OptionType::Text,
+    &[(Flink, "map-null-key.literal")],
+    "The name written for a NULL key.",
+)
+.default(&[(Flink, "null")]);
+
+const PLAIN_DECIMALS: OptionSpec = OptionSpec::new(
+    "encode.decimal-as-plain-number",
+    OptionType::Bool,
+    &[(Flink, "encode.decimal-as-plain-number")],
+    "Decimals are written without an exponent.",
+)
+.default(&[(Flink, "false")]);
+
+const IGNORE_NULLS: OptionSpec = OptionSpec::new(
+    "encode.ignore-null-fields",
+    OptionType::Bool,
+    &[(Flink, "encode.ignore-null-fields")],
+    "NULL columns are left out.",
+)
+.default(&[(Flink, "false")]);
 
 /// Flink's csv format and our `header`.
 pub static CSV: &[OptionSpec] = &[
@@ -362,26 +397,49 @@ pub static AVRO_CONFLUENT: &[OptionSpec] = &[
 ];
 
 pub static DEBEZIUM_JSON: &[OptionSpec] = &[
-    OptionSpec::new("schema-include", OptionType::Bool, &[(Flink, "schema-include")], "Records carry their schema."),
     OptionSpec::new(
-        "ignore-parse-errors",
+        "schema-include",
         OptionType::Bool,
-        &[(Flink, "ignore-parse-errors")],
-        "Records that cannot be decoded are skipped.",
-    ),
-    OptionSpec::new(
-        "timestamp-format.standard",
-        OptionType::Enum(&["SQL", "ISO-8601"]),
-        &[(Flink, "timestamp-format.standard")],
-        "The form of timestamps.",
-    ),
-    OptionSpec::new(
-        "map-null-key.mode",
-        OptionType::Enum(&["FAIL", "DROP", "LITERAL"]),
-        &[(Flink, "map-null-key.mode")],
-        "A NULL key of a map, written.",
-    ),
+        &[(Flink, "schema-include")],
+        "Source: the change lies in the member payload, beside its schema.",
+    )
+    .default(&[(Flink, "false")]),
+    IGNORE_BAD_CHANGES,
+    TIMESTAMP_STANDARD,
+    NULL_KEY_MODE,
+    NULL_KEY_LITERAL,
+    PLAIN_DECIMALS,
+    IGNORE_NULLS,
 ];
+
+pub static CANAL_JSON: &[OptionSpec] = &[
+    OptionSpec::new(
+        "database.include",
+        OptionType::Text,
+        &[(Flink, "database.include")],
+        "Source: a regular expression; changes of other databases are passed over.",
+    ),
+    OptionSpec::new(
+        "table.include",
+        OptionType::Text,
+        &[(Flink, "table.include")],
+        "Source: a regular expression; changes of other tables are passed over.",
+    ),
+    IGNORE_BAD_CHANGES,
+    TIMESTAMP_STANDARD,
+    NULL_KEY_MODE,
+    NULL_KEY_LITERAL,
+    PLAIN_DECIMALS,
+    IGNORE_NULLS,
+];
+
+const IGNORE_BAD_CHANGES: OptionSpec = OptionSpec::new(
+    "ignore-parse-errors",
+    OptionType::Bool,
+    &[(Flink, "ignore-parse-errors")],
+    "Values that cannot be decoded are NULL, records that are no changes are skipped.",
+)
+.default(&[(Flink, "false")]);
 
 #[cfg(test)]
 mod tests {

@@ -43,6 +43,7 @@ enum Charset {
     Utf8,
     Ascii,
     Latin1,
+    Utf16 { big_endian: bool },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -84,9 +85,11 @@ impl Coding {
             None | Some("UTF-8" | "UTF8") => Charset::Utf8,
             Some("US-ASCII" | "ASCII") => Charset::Ascii,
             Some("ISO-8859-1" | "LATIN1") => Charset::Latin1,
+            Some("UTF-16BE") => Charset::Utf16 { big_endian: true },
+            Some("UTF-16LE") => Charset::Utf16 { big_endian: false },
             Some(other) => {
                 return Err(Error::user(format!("table {}: the charset {other} is not supported", cx.table))
-                    .with_hint("UTF-8, US-ASCII and ISO-8859-1 are"));
+                    .with_hint("UTF-8, UTF-16BE, UTF-16LE, US-ASCII and ISO-8859-1 are"));
             }
         };
         let big_endian = !cx.options.text("endianness").is_some_and(|e| e.eq_ignore_ascii_case("little-endian"));
@@ -115,6 +118,7 @@ impl Coding {
             LogicalType::Binary(_) | LogicalType::Varbinary(_) => b.append_bytes(record),
             _ => match self.charset {
                 Charset::Latin1 => b.append_bytes(record.iter().map(|&c| char::from(c)).collect::<String>().as_bytes()),
+                Charset::Utf16 { big_endian } => b.append_bytes(utf16(record, big_endian)?.as_bytes()),
                 Charset::Ascii if !record.is_ascii() => Err("the record is not US-ASCII".into()),
                 _ => b.append_bytes(record),
             },
@@ -150,6 +154,11 @@ impl Coding {
                 out.extend_from_slice(text.as_bytes());
                 return Ok(());
             }
+            Charset::Utf16 { big_endian } => {
+                let bytes = |unit: u16| if big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() };
+                out.extend(text.encode_utf16().flat_map(bytes));
+                return Ok(());
+            }
             Charset::Ascii => 0x80,
             Charset::Latin1 => 0x100,
         };
@@ -163,6 +172,16 @@ impl Coding {
     }
 }
 
+fn utf16(record: &[u8], big_endian: bool) -> std::result::Result<String, String> {
+    let (pairs, rest) = record.as_chunks::<2>();
+    let units = pairs.iter().map(|pair| if big_endian { u16::from_be_bytes(*pair) } else { u16::from_le_bytes(*pair) });
+    let text: std::result::Result<String, _> = char::decode_utf16(units).collect();
+    match (text, rest.is_empty()) {
+        (Ok(text), true) => Ok(text),
+        _ => Err("the record is not valid UTF-16".into()),
+    }
+}
+
 struct RawDecoder {
     coding: Coding,
     rows: Rows,
@@ -172,8 +191,10 @@ struct RawDecoder {
 impl Decoder for RawDecoder {
     fn decode(&mut self, chunk: &Arc<RecordChunk>) -> Result<Decoded> {
         let (coding, null_on_error) = (self.coding, self.null_on_error);
-        self.rows.decode_bytes(chunk, |rows, record| {
+        self.rows.decode_byte_values(chunk, |rows, record| {
             let before = rows.len;
+            // No value and NULL are one thing in this format.
+            let Some(record) = record else { return rows.end_row() };
             if let Err(message) = coding.decode(&mut rows.columns[0], record) {
                 if !null_on_error {
                     return Err(RecordFault::column(0, message));
@@ -200,8 +221,7 @@ impl Encoder for RawEncoder {
         for row in 0..batch.num_rows() {
             let start = out.bytes.len();
             if cell.is_null(row) {
-                let message = "the raw format has no NULL";
-                errors.push(RowError::new(row as u32, Reason::Encode, message).column(&self.name));
+                out.finish_without_value(row as u32);
                 continue;
             }
             match self.coding.encode(&cell, row, &mut out.bytes) {
@@ -245,6 +265,58 @@ mod tests {
             Raw.encoder(&cx).unwrap().encode(&batch, &mut out, &mut vec![]).unwrap();
             assert_eq!(out.bytes, bytes);
         }
+    }
+
+    #[test]
+    fn null_and_a_record_without_a_value_are_one_thing() {
+        let cx = context(vec![Column::new("s", LogicalType::STRING, true)], &[]);
+        let plain = chunk(&["", "", "x"]);
+        let envelope = |no_value| crate::data::Envelope { no_value, ..Default::default() };
+        let envelopes = vec![envelope(true), envelope(false), envelope(false)];
+        let chunk = RecordChunk {
+            bytes: plain.bytes.clone(),
+            records: plain.records.clone(),
+            envelopes,
+            ..RecordChunk::default()
+        };
+        let decoded = Raw.decoder(&cx).unwrap().decode(&Arc::new(chunk)).unwrap();
+        assert_eq!(rows_as_json(&decoded.columns), [r#"{"s":null}"#, r#"{"s":""}"#, r#"{"s":"x"}"#]);
+        let batch = Batch::new(decoded.columns, crate::data::Origin::unknown());
+        let (mut out, mut errors) = (Encoded::default(), vec![]);
+        Raw.encoder(&cx).unwrap().encode(&batch, &mut out, &mut errors).unwrap();
+        assert_eq!((out.records, out.without_value), (vec![(0, 0), (0, 1), (1, 2)], vec![0]));
+        assert!(errors.is_empty());
+        let strict = context(vec![Column::new("s", LogicalType::STRING, false)], &[]);
+        let chunk = RecordChunk {
+            records: plain.records[..1].to_vec(),
+            envelopes: vec![envelope(true)],
+            ..RecordChunk::default()
+        };
+        let refused = Raw.decoder(&strict).unwrap().decode(&Arc::new(chunk)).unwrap();
+        assert_eq!(refused.errors[0].reason, Reason::NotNull);
+    }
+
+    #[test]
+    fn utf16_is_decoded_and_encoded() {
+        for (charset, bytes) in
+            [("UTF-16BE", [0, 0xe4, 0xd8, 0x3d, 0xde, 0]), ("UTF-16LE", [0xe4, 0, 0x3d, 0xd8, 0, 0xde])]
+        {
+            let cx = context(vec![Column::new("s", LogicalType::STRING, true)], &[("charset", charset)]);
+            let decoded = Raw.decoder(&cx).unwrap().decode(&chunk(&[&bytes[..], &bytes[..3], &bytes[..4]])).unwrap();
+            assert_eq!(rows_as_json(&decoded.columns), [r#"{"s":"ä😀"}"#]);
+            assert_eq!(decoded.errors.len(), 2);
+            let batch = Batch::new(decoded.columns, crate::data::Origin::unknown());
+            let mut out = Encoded::default();
+            Raw.encoder(&cx).unwrap().encode(&batch, &mut out, &mut vec![]).unwrap();
+            assert_eq!(out.bytes, bytes);
+        }
+    }
+
+    #[test]
+    fn other_charsets_are_refused_by_name() {
+        let cx = context(vec![Column::new("s", LogicalType::STRING, true)], &[("charset", "GBK")]);
+        let error = Raw.decoder(&cx).err().unwrap();
+        assert_eq!(error.message, "table t: the charset GBK is not supported");
     }
 
     #[test]

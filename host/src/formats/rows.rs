@@ -20,6 +20,10 @@ impl RecordFault {
     pub fn record(message: impl Into<String>) -> Self {
         Self { reason: Reason::Decode, column: None, message: message.into() }
     }
+    /// A tombstone, where a record is needed.
+    pub fn no_value() -> Self {
+        Self { reason: Reason::NoValue, column: None, message: "the record has no value (a tombstone)".to_string() }
+    }
     pub fn column(column: usize, message: impl Into<String>) -> Self {
         Self { reason: Reason::Decode, column: Some(column), message: message.into() }
     }
@@ -85,6 +89,18 @@ impl Rows {
         chunk: &RecordChunk,
         mut record: impl FnMut(&mut Self, &str) -> Result<(), RecordFault>,
     ) -> Result<Decoded> {
+        self.decode_values(chunk, |rows, text| match text {
+            Some(text) => record(rows, text),
+            None => Err(RecordFault::no_value()),
+        })
+    }
+
+    /// As [`Self::decode`], with None for records without a value.
+    pub fn decode_values(
+        &mut self,
+        chunk: &RecordChunk,
+        mut record: impl FnMut(&mut Self, Option<&str>) -> Result<(), RecordFault>,
+    ) -> Result<Decoded> {
         // One check for the whole chunk is several times cheaper than one for each record.
         let whole = std::str::from_utf8(&chunk.bytes).ok();
         self.decode_each(chunk, |rows, i| {
@@ -93,7 +109,8 @@ impl Rows {
                 (None, _) => std::str::from_utf8(chunk.record(i)).ok(),
             };
             match text {
-                Some(text) => record(rows, text),
+                Some(_) if chunk.value(i).is_none() => record(rows, None),
+                Some(text) => record(rows, Some(text)),
                 None => Err(RecordFault::record("the record is not valid UTF-8")),
             }
         })
@@ -105,7 +122,19 @@ impl Rows {
         chunk: &RecordChunk,
         mut record: impl FnMut(&mut Self, &[u8]) -> Result<(), RecordFault>,
     ) -> Result<Decoded> {
-        self.decode_each(chunk, |rows, i| record(rows, chunk.record(i)))
+        self.decode_each(chunk, |rows, i| match chunk.value(i) {
+            Some(bytes) => record(rows, bytes),
+            None => Err(RecordFault::no_value()),
+        })
+    }
+
+    /// As [`Self::decode_bytes`], with None for records without a value.
+    pub fn decode_byte_values(
+        &mut self,
+        chunk: &RecordChunk,
+        mut record: impl FnMut(&mut Self, Option<&[u8]>) -> Result<(), RecordFault>,
+    ) -> Result<Decoded> {
+        self.decode_each(chunk, |rows, i| record(rows, chunk.value(i)))
     }
 
     fn decode_each(

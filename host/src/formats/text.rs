@@ -288,6 +288,21 @@ pub fn local_offset(seconds: i64, zone: chrono_tz::Tz) -> Option<i32> {
     Some(offset.fix().local_minus_utc())
 }
 
+/// Seconds east of UTC of a zone at an instant.
+pub fn offset_of(seconds: i64, zone: chrono_tz::Tz) -> i32 {
+    let instant = chrono::DateTime::from_timestamp(seconds, 0).unwrap_or_default().naive_utc();
+    zone.offset_from_utc_datetime(&instant).fix().local_minus_utc()
+}
+
+/// Appends `+HH:mm`; seconds, which no offset has had since 1972, are cut.
+pub fn write_offset(out: &mut Vec<u8>, seconds: i32) {
+    out.push(if seconds < 0 { b'-' } else { b'+' });
+    let minutes = seconds.unsigned_abs() / 60;
+    write_padded(out, minutes / 60, 2);
+    out.push(b':');
+    write_padded(out, minutes % 60, 2);
+}
+
 /// Appends an unscaled decimal with its point: exactly `scale` fraction digits, no exponent.
 pub fn write_decimal(out: &mut Vec<u8>, value: i128, scale: u8) {
     if value < 0 {

@@ -5,7 +5,7 @@ use crate::catalog::{TableDescriptor, TableFormat};
 use crate::connectors::api::{FormatBinding, LookupSource, Sink, Source, TableContext};
 use crate::connectors::native_format::NativeFormat;
 use crate::connectors::stand_in::{ReadAs, StandIn};
-use crate::data::{Column, FailurePolicy, PathStep, TableSchema};
+use crate::data::{ChangelogMode, Column, FailurePolicy, PathStep, TableSchema};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::formats::{self, Decoder, Encoder, FormatContext, Framing};
@@ -302,6 +302,13 @@ impl FormatBinding for PluginFormat {
     }
     fn framing(&self) -> Framing {
         Framing::Lines
+    }
+    /// A formatter sees the kind of each row; a decoder gives inserts.
+    fn changelog_mode(&self) -> ChangelogMode {
+        match self {
+            Self::Decoder(_) => ChangelogMode::Append,
+            Self::Formatter(_) => ChangelogMode::All,
+        }
     }
     fn decoder(&self) -> Result<Box<dyn Decoder>> {
         match self {

@@ -4,6 +4,7 @@
 pub mod options;
 
 use super::api::{Capabilities, ConnectorFactory, FailedRow, Sink, SinkWriter, SubtaskContext, TableContext};
+use super::local::check_framing;
 use super::local::sink::{LineEncoder, write_stream};
 use crate::data::{Batch, ChangelogMode, RowError};
 use crate::error::Result;
@@ -34,6 +35,7 @@ impl ConnectorFactory for ConsoleFactory {
         true
     }
     fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
+        check_framing(cx)?;
         Ok(Box::new(ConsoleSink { cx: cx.clone() }))
     }
 }
@@ -45,8 +47,8 @@ struct ConsoleSink {
 #[async_trait]
 impl Sink for ConsoleSink {
     fn changelog_mode(&self) -> ChangelogMode {
-        // JSON lines show the kind of a row; a format of the table's own would hide it.
-        if self.cx.format.is_some() { ChangelogMode::Append } else { ChangelogMode::All }
+        // JSON lines show the kind of a row; a format of the table's own may hide it.
+        self.cx.format.as_ref().map_or(ChangelogMode::All, |format| format.changelog_mode())
     }
 
     fn max_parallelism(&self) -> Option<usize> {

@@ -8,8 +8,8 @@ mod sink;
 mod source;
 
 use super::api::{Capabilities, ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use crate::connectors::local::check_framing;
 use crate::error::{Error, Result};
-use crate::formats::Framing;
 use crate::sql::options::{Dialect, OptionSpec};
 use paths::PathPattern;
 
@@ -48,22 +48,6 @@ impl ConnectorFactory for FileFactory {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
         check_framing(cx)?;
         Ok(Box::new(source::lookup(cx, PathPattern::new(cx)?)?))
-    }
-}
-
-/// A file holds one record after the other, so their bytes must say where each ends.
-fn check_framing(cx: &TableContext) -> Result<()> {
-    let format = cx.format()?;
-    match format.framing() {
-        Framing::Messages => Err(Error::user(format!(
-            "table {}: records of the format {} cannot be told apart in a file",
-            cx.table,
-            format.identifier()
-        ))
-        .with_hint(
-            "message systems keep them apart; a file holds lines of json or csv, or avro with 'avro.encoding' = 'json'",
-        )),
-        Framing::Lines | Framing::QuotedLines { .. } => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@ use super::parts::{Parts, WriterState};
 use crate::connectors::api::{FailedRow, FormatBinding, Sink, SinkWriter, SubtaskContext, TableContext};
 use crate::connectors::local::io_error;
 use crate::connectors::local::sink::LineEncoder;
-use crate::data::{Batch, Epoch, RowError};
+use crate::data::{Batch, ChangelogMode, Epoch, RowError};
 use crate::error::{Error, Result};
 use async_trait::async_trait;
 use std::fs::File;
@@ -26,6 +26,10 @@ impl FileSink {
 
 #[async_trait]
 impl Sink for FileSink {
+    fn changelog_mode(&self) -> ChangelogMode {
+        self.format.changelog_mode()
+    }
+
     async fn prepare(&self, restored: Option<Vec<serde_json::Value>>) -> Result<()> {
         self.parts.make_folder()?;
         let Some(states) = restored else { return Ok(()) };

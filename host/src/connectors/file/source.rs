@@ -7,6 +7,7 @@ use crate::connectors::api::{
 use crate::connectors::local::load::{FileLookup, reload_interval};
 use crate::connectors::local::reader::{FileReader, FileSplit, is_gzip};
 use crate::connectors::local::records::RecordSpec;
+use crate::data::ChangelogMode;
 use crate::error::Result;
 use crate::formats::{Decoder, Framing};
 use async_trait::async_trait;
@@ -57,6 +58,10 @@ impl Source for FileSource {
         Boundedness::Bounded
     }
 
+    fn changelog_mode(&self) -> ChangelogMode {
+        self.format.changelog_mode()
+    }
+
     async fn enumerate(&self, parallelism: usize) -> Result<Vec<SourceSplit>> {
         let files = self.pattern.list()?;
         let total: u64 = files.iter().map(|f| f.size).sum();
@@ -64,9 +69,12 @@ impl Source for FileSource {
             0 | 1 => u64::MAX,
             n => (total / (n as u64 * RANGES_PER_SUBTASK)).clamp(RANGE_MIN, RANGE_MAX),
         };
+        // Changes mean something in their order only.
+        let ordered = self.format.changelog_mode() != ChangelogMode::Append;
         let mut splits = Vec::new();
         for file in files {
-            let divisible = self.spec.framing == Framing::Lines && self.spec.first_line <= 1 && !is_gzip(&file.path);
+            let divisible =
+                !ordered && self.spec.framing == Framing::Lines && self.spec.first_line <= 1 && !is_gzip(&file.path);
             match divisible && file.size / 2 >= range {
                 true => add_ranges(&mut splits, &file, range)?,
                 false => splits.push(FileSplit::whole(file.path, file.size)?),

@@ -5,7 +5,9 @@ pub mod reader;
 pub mod records;
 pub mod sink;
 
-use crate::error::Error;
+use super::api::TableContext;
+use crate::error::{Error, Result};
+use crate::formats::Framing;
 use std::path::Path;
 
 /// An I/O failure of a path, with what the user can do about it.
@@ -15,5 +17,20 @@ pub fn io_error(table: &str, doing: &str, path: &Path, e: &std::io::Error) -> Er
         std::io::ErrorKind::NotFound => error.with_hint("paths in SQL start at the folder of the job file"),
         std::io::ErrorKind::PermissionDenied => error.with_hint("the user who runs the job needs access to it"),
         _ => error,
+    }
+}
+
+/// A file or a standard stream holds one record after the other, so their bytes must say where each ends.
+pub fn check_framing(cx: &TableContext) -> Result<()> {
+    match &cx.format {
+        Some(format) if format.framing() == Framing::Messages => Err(Error::user(format!(
+            "table {}: records of the format {} cannot be told apart in a file",
+            cx.table,
+            format.identifier()
+        ))
+        .with_hint(
+            "message systems keep them apart; a file holds lines of json or csv, or avro with 'avro.encoding' = 'json'",
+        )),
+        _ => Ok(()),
     }
 }

@@ -38,11 +38,16 @@ impl LineEncoder {
         self.lines.shrink_to(KEPT_BYTES);
         self.encoder.encode(batch, &mut self.encoded, errors)?;
         let mut start = 0;
-        for &(end, row) in &self.encoded.records {
+        for (index, &(end, row)) in self.encoded.records.iter().enumerate() {
             let record = self.encoded.bytes.get(start..end).ok_or_else(|| {
                 Error::internal(format!("the encoder's record of row {row} lies outside of its bytes"))
             })?;
             start = end;
+            if self.encoded.without_value.binary_search(&index).is_ok() {
+                let message = "the record has no value (its column is NULL), which a line cannot say";
+                errors.push(RowError::new(row, Reason::Encode, message));
+                continue;
+            }
             if self.one_line && memchr::memchr(b'\n', record).is_some() {
                 let message = "the record contains a newline, so it cannot be one line of a file";
                 errors.push(RowError::new(row, Reason::Encode, message));

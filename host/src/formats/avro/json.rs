@@ -3,105 +3,120 @@
 use super::cursor::{Cursor, Fault};
 use super::encode::put_long;
 use super::types::{Type, TypeId, Types};
+use crate::formats::json::pieces::{Piece, piece};
 use crate::formats::json::write_string;
-use serde_json::Value;
 
 /// A record in JSON as the same record in binary. The error says where the JSON does not fit the schema.
 pub(super) fn to_binary(types: &Types, record: &[u8]) -> Result<Vec<u8>, String> {
-    let json: Value = serde_json::from_slice(record).map_err(|e| format!("not valid JSON: {e}"))?;
+    let text = std::str::from_utf8(record).map_err(|_| "the record is not valid UTF-8".to_string())?;
     let mut out = Vec::with_capacity(record.len());
-    put(types, types.root, &json, &mut out, 0)?;
+    put(types, types.root, text, &mut out, 0, Unions::Named)?;
     Ok(out)
 }
 
-fn put(types: &Types, ty: TypeId, json: &Value, out: &mut Vec<u8>, depth: usize) -> Result<(), String> {
+/// The default of a field in binary.
+pub(super) fn default_value(types: &Types, ty: TypeId, json: &serde_json::Value) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    put(types, ty, &json.to_string(), &mut out, 0, Unions::FirstBranch)?;
+    Ok(out)
+}
+
+/// How a value of a union is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Unions {
+    /// In an object under its type's name.
+    Named,
+    /// It is one of the first branch: defaults.
+    FirstBranch,
+}
+
+fn put(types: &Types, ty: TypeId, text: &str, out: &mut Vec<u8>, depth: usize, unions: Unions) -> Result<(), String> {
     if depth > super::DEPTH_MAX {
         return Err("the record is nested too deeply".into());
     }
+    if let (Type::Union(branches), Unions::FirstBranch) = (types.get(ty), unions) {
+        put_long(out, 0);
+        let first = branches.first().ok_or("a union without types")?;
+        return put(types, *first, text, out, depth + 1, unions);
+    }
+    let json = piece(text)?;
     let misfit = || {
-        let text = json.to_string();
-        let shown: String = text.chars().take(64).collect();
+        let shown: String = text.trim().chars().take(64).collect();
         format!("{shown} is no Avro {}", types.show(ty))
     };
     match (types.get(ty), json) {
-        (Type::Null, Value::Null) => {}
-        (Type::Boolean, Value::Bool(b)) => out.push(u8::from(*b)),
-        (Type::Int | Type::Date | Type::Time(1_000), Value::Number(n)) => {
-            let n = n.as_i64().filter(|n| i32::try_from(*n).is_ok()).ok_or_else(misfit)?;
-            put_long(out, n);
+        (Type::Null, Piece::Null) => {}
+        (Type::Boolean, Piece::Bool(b)) => out.push(u8::from(b)),
+        (Type::Int | Type::Date | Type::Time(1_000), Piece::Number(n)) => {
+            put_long(out, n.parse::<i32>().map_err(|_| misfit())?.into());
         }
-        (Type::Long | Type::Time(_) | Type::Timestamp(_), Value::Number(n)) => {
-            put_long(out, n.as_i64().ok_or_else(misfit)?);
+        (Type::Long | Type::Time(_) | Type::Timestamp(_), Piece::Number(n)) => {
+            put_long(out, n.parse::<i64>().map_err(|_| misfit())?);
         }
-        (Type::Float, Value::Number(n)) => {
-            out.extend_from_slice(&(n.as_f64().ok_or_else(misfit)? as f32).to_le_bytes());
+        (Type::Float, Piece::Number(n)) => out.extend_from_slice(&number::<f32>(n).ok_or_else(misfit)?.to_le_bytes()),
+        (Type::Double, Piece::Number(n)) => out.extend_from_slice(&number::<f64>(n).ok_or_else(misfit)?.to_le_bytes()),
+        (Type::Float, Piece::Text(s)) => {
+            out.extend_from_slice(&(special(&s).ok_or_else(misfit)? as f32).to_le_bytes());
         }
-        (Type::Double, Value::Number(n)) => out.extend_from_slice(&n.as_f64().ok_or_else(misfit)?.to_le_bytes()),
-        (Type::Float, Value::String(s)) => {
-            out.extend_from_slice(&(special(s).ok_or_else(misfit)? as f32).to_le_bytes());
+        (Type::Double, Piece::Text(s)) => out.extend_from_slice(&special(&s).ok_or_else(misfit)?.to_le_bytes()),
+        (Type::String, Piece::Text(s)) => put_bytes(out, s.as_bytes()),
+        (Type::Bytes | Type::Decimal { fixed: None, .. }, Piece::Text(s)) => {
+            put_bytes(out, &latin1(&s).ok_or_else(misfit)?);
         }
-        (Type::Double, Value::String(s)) => out.extend_from_slice(&special(s).ok_or_else(misfit)?.to_le_bytes()),
-        (Type::String, Value::String(s)) => put_bytes(out, s.as_bytes()),
-        (Type::Bytes | Type::Decimal { fixed: None, .. }, Value::String(s)) => {
-            put_bytes(out, &latin1(s).ok_or_else(misfit)?);
+        (Type::Fixed(n) | Type::Decimal { fixed: Some(n), .. }, Piece::Text(s)) => {
+            out.extend_from_slice(&latin1(&s).filter(|b| b.len() == *n).ok_or_else(misfit)?);
         }
-        (Type::Fixed(n) | Type::Decimal { fixed: Some(n), .. }, Value::String(s)) => {
-            out.extend_from_slice(&latin1(s).filter(|b| b.len() == *n).ok_or_else(misfit)?);
+        (Type::Enum(symbols), Piece::Text(s)) => {
+            put_long(out, symbols.iter().position(|x| *x == s).ok_or_else(misfit)? as i64);
         }
-        (Type::Enum(symbols), Value::String(s)) => {
-            put_long(out, symbols.iter().position(|x| x == s).ok_or_else(misfit)? as i64);
-        }
-        (Type::Array(item), Value::Array(items)) => {
+        (Type::Array(item), Piece::Array(items)) => {
             if !items.is_empty() {
                 put_long(out, items.len() as i64);
-                items.iter().try_for_each(|v| put(types, *item, v, out, depth + 1))?;
+                items.iter().try_for_each(|v| put(types, *item, v, out, depth + 1, unions))?;
             }
             out.push(0);
         }
-        (Type::Map(item), Value::Object(entries)) => {
+        (Type::Map(item), Piece::Object(entries)) => {
             if !entries.is_empty() {
                 put_long(out, entries.len() as i64);
-                for (key, v) in entries {
+                for (key, v) in &entries {
                     put_bytes(out, key.as_bytes());
-                    put(types, *item, v, out, depth + 1)?;
+                    put(types, *item, v, out, depth + 1, unions)?;
                 }
             }
             out.push(0);
         }
-        (Type::Record(fields), Value::Object(members)) => {
+        (Type::Record(fields), Piece::Object(members)) => {
             for field in fields {
-                match (members.get(&field.name), &field.default) {
-                    (Some(v), _) => {
-                        put(types, field.ty, v, out, depth + 1).map_err(|e| format!("{}: {e}", field.name))?
+                let given = members.iter().rev().find(|(name, _)| *name == field.name);
+                match (given, &field.default) {
+                    (Some((_, v)), _) => {
+                        put(types, field.ty, v, out, depth + 1, unions).map_err(|e| format!("{}: {e}", field.name))?;
                     }
                     (None, Some(default)) => out.extend_from_slice(default),
                     (None, None) => return Err(format!("the field {} is missing", field.name)),
                 }
             }
         }
-        (Type::Union(branches), Value::Null) => {
+        (Type::Union(branches), Piece::Null) => {
             let null = branches.iter().position(|b| *types.get(*b) == Type::Null).ok_or_else(misfit)?;
             put_long(out, null as i64);
         }
-        (Type::Union(branches), v) => put_branch(types, branches, v, out, depth).ok_or_else(misfit)??,
+        (Type::Union(branches), Piece::Object(members)) => {
+            // A value of a union stands in an object under its type's name.
+            let [(name, inner)] = &members[..] else { return Err(misfit()) };
+            let branch = branches.iter().position(|b| types.name(*b) == *name).ok_or_else(misfit)?;
+            put_long(out, branch as i64);
+            put(types, branches[branch], inner, out, depth + 1, unions)?;
+        }
         _ => return Err(misfit()),
     }
     Ok(())
 }
 
-/// A value of a union stands in an object under its type's name.
-fn put_branch(
-    types: &Types,
-    branches: &[TypeId],
-    v: &Value,
-    out: &mut Vec<u8>,
-    depth: usize,
-) -> Option<Result<(), String>> {
-    let members = v.as_object().filter(|m| m.len() == 1)?;
-    let (name, inner) = members.iter().next()?;
-    let branch = branches.iter().position(|b| types.name(*b) == *name)?;
-    put_long(out, branch as i64);
-    Some(put(types, branches[branch], inner, out, depth + 1))
+/// A finite number; one that is too large is none.
+fn number<T: std::str::FromStr + Into<f64> + Copy>(text: &str) -> Option<T> {
+    text.parse::<T>().ok().filter(|v| (*v).into().is_finite())
 }
 
 fn special(text: &str) -> Option<f64> {
@@ -139,11 +154,11 @@ fn write(types: &Types, ty: TypeId, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) 
         }
         Type::Float => {
             let v = f32::from_le_bytes(cursor.array()?);
-            number(&v, f64::from(v), out)?;
+            write_number(&v, f64::from(v), out)?;
         }
         Type::Double => {
             let v = f64::from_le_bytes(cursor.array()?);
-            number(&v, v, out)?;
+            write_number(&v, v, out)?;
         }
         Type::String => write_string(out, cursor.text()?),
         Type::Bytes | Type::Decimal { fixed: None, .. } => write_latin1(cursor.bytes()?, out),
@@ -198,7 +213,7 @@ fn write(types: &Types, ty: TypeId, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) 
     Ok(())
 }
 
-fn number<T: serde::Serialize>(value: &T, wide: f64, out: &mut Vec<u8>) -> Result<(), String> {
+fn write_number<T: serde::Serialize>(value: &T, wide: f64, out: &mut Vec<u8>) -> Result<(), String> {
     if wide.is_finite() {
         return serde_json::to_writer(out, value).map_err(|e| e.to_string());
     }

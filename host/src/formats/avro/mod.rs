@@ -3,6 +3,8 @@
 //! length checked against the bytes that are there.
 
 mod confluent;
+#[cfg(test)]
+mod confluent_tests;
 mod cursor;
 mod decode;
 mod derive;

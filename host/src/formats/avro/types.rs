@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use apache_avro::Schema;
 use apache_avro::schema::{Name, Namespace};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// The number of a type in [`Types`]. Types may contain themselves, so they are numbered, not nested.
@@ -63,14 +64,31 @@ const TYPES_MAX: usize = 20_000;
 impl Types {
     /// Parses a schema's text. `whose`: the table or registry id that it belongs to, for messages.
     pub fn parse(text: &str, whose: &str) -> Result<Types> {
-        let schema = Schema::parse_str(text).map_err(|e| {
+        let schema = Schema::parse_str(&set_defaults_aside(text)).map_err(|e| {
             Error::user(format!("{whose}: the Avro schema cannot be used: {e}"))
                 .with_hint("it is JSON such as {\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":\"int\"}]}")
         })?;
-        let mut making = Making { all: vec![], named: HashMap::new(), schema: &schema };
-        let root = making.add(&schema, &None, 0).map_err(|e| Error::user(format!("{whose}: {e}")))?;
+        let refuse = |e: String| Error::user(format!("{whose}: {e}"));
+        let mut making = Making { all: vec![], named: HashMap::new(), defaults: vec![] };
+        let root = making.add(&schema, &None, 0).map_err(refuse)?;
         let names = making.named.into_iter().map(|(name, id)| (id, name.fullname(None))).collect();
-        Ok(Types { all: making.all, names, root, text: text.to_string() })
+        let mut types = Types { all: making.all, names, root, text: text.to_string() };
+        // Inner records first: the defaults of outer ones may rest on theirs.
+        for (record, field, json) in making.defaults.into_iter().rev() {
+            types.set_default(record, field, &json).map_err(refuse)?;
+        }
+        Ok(types)
+    }
+
+    fn set_default(&mut self, record: TypeId, index: usize, json: &Value) -> std::result::Result<(), String> {
+        let Type::Record(fields) = self.get(record) else { return Ok(()) };
+        let Some(field) = fields.get(index) else { return Ok(()) };
+        let bytes = super::json::default_value(self, field.ty, json);
+        let bytes = bytes.map_err(|e| format!("the default of the Avro field {}: {e}", field.name))?;
+        if let Type::Record(fields) = &mut self.all[record] {
+            fields[index].default = Some(bytes);
+        }
+        Ok(())
     }
 
     pub fn get(&self, id: TypeId) -> &Type {
@@ -142,13 +160,44 @@ impl Types {
     }
 }
 
-struct Making<'a> {
-    all: Vec<Type>,
-    named: HashMap<Name, TypeId>,
-    schema: &'a Schema,
+/// Under this name the parser carries defaults along without a look at them: it knows fewer of their forms than Avro has.
+const DEFAULT: &str = "wasmill-default";
+
+/// Renames `default` in the fields of records; text that is no JSON is left for the parser to refuse.
+fn set_defaults_aside(text: &str) -> String {
+    fn walk(json: &mut Value) {
+        match json {
+            Value::Array(items) => items.iter_mut().for_each(walk),
+            Value::Object(members) => {
+                for field in members.get_mut("fields").and_then(Value::as_array_mut).into_iter().flatten() {
+                    if let Some(field) = field.as_object_mut()
+                        && let Some(default) = field.remove("default")
+                    {
+                        field.insert(DEFAULT.to_string(), default);
+                    }
+                }
+                members.iter_mut().filter(|(name, _)| *name != DEFAULT).for_each(|(_, v)| walk(v));
+            }
+            _ => {}
+        }
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut json) => {
+            walk(&mut json);
+            json.to_string()
+        }
+        Err(_) => text.to_string(),
+    }
 }
 
-impl Making<'_> {
+struct Making {
+    all: Vec<Type>,
+    named: HashMap<Name, TypeId>,
+    /// Record, field, default.
+    defaults: Vec<(TypeId, usize, Value)>,
+}
+
+impl Making {
     fn push(&mut self, ty: Type) -> std::result::Result<TypeId, String> {
         if self.all.len() >= TYPES_MAX {
             return Err(format!("the Avro schema has more than {TYPES_MAX} types"));
@@ -205,15 +254,13 @@ impl Making<'_> {
                 let id = self.add_named(&record.name, within, Type::Record(vec![]))?;
                 let within = record.name.fully_qualified_name(within).namespace;
                 let mut fields = Vec::with_capacity(record.fields.len());
-                for f in &record.fields {
+                for (index, f) in record.fields.iter().enumerate() {
+                    if let Some(default) = f.custom_attributes.get(DEFAULT) {
+                        self.defaults.push((id, index, default.clone()));
+                    }
                     let ty = self.add(&f.schema, &within, depth + 1)?;
-                    let default = f.default.as_ref().map(|json| self.default_of(json, &f.schema));
-                    fields.push(Field {
-                        name: f.name.clone(),
-                        aliases: f.aliases.clone().unwrap_or_default(),
-                        ty,
-                        default: default.transpose().map_err(|e| format!("the default of {}: {e}", f.name))?,
-                    });
+                    let aliases = f.aliases.clone().unwrap_or_default();
+                    fields.push(Field { name: f.name.clone(), aliases, ty, default: None });
                 }
                 self.all[id] = Type::Record(fields);
                 return Ok(id);
@@ -226,23 +273,5 @@ impl Making<'_> {
         let id = self.push(ty)?;
         self.named.insert(name.fully_qualified_name(within), id);
         Ok(id)
-    }
-
-    /// A default's JSON in binary form; a union's default belongs to its first branch.
-    fn default_of(&self, json: &serde_json::Value, schema: &Schema) -> std::result::Result<Vec<u8>, String> {
-        use apache_avro::types::Value;
-        let value = match (json, schema) {
-            // The one default that nearly every schema has needs no resolution.
-            (serde_json::Value::Null, Schema::Union(u)) if u.variants().first() == Some(&Schema::Null) => {
-                return Ok(vec![0]);
-            }
-            (serde_json::Value::String(text), Schema::Bytes | Schema::Decimal(_) | Schema::Fixed(_)) => {
-                // Code points 0 to 255 are the bytes.
-                Value::Bytes(text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect())
-            }
-            _ => Value::from(json.clone()),
-        };
-        let resolved = value.resolve_schemata(schema, vec![self.schema]).map_err(|e| e.to_string())?;
-        apache_avro::to_avro_datum_schemata(schema, vec![self.schema], resolved).map_err(|e| e.to_string())
     }
 }

@@ -64,6 +64,34 @@ fn other_delimiters_comments_and_arrays() {
 }
 
 #[test]
+fn escapes_array_delimiters_and_ignored_errors() {
+    let columns = vec![column("s", T::STRING), column("a", T::Array(Box::new(T::Int))), column("n", T::Int)];
+    let options = [("escape-character", "\\"), ("array-element-delimiter", "||"), ("ignore-parse-errors", "true")];
+    let cx = context(columns.clone(), &options);
+    let (rows, errors) = decode(&cx, &["\"a\\\"b,\\\\\",1||2||,3", "x,1||y,2", "x,,no", "a,b,c,d"]);
+    assert_eq!(
+        rows,
+        [r#"{"s":"a\"b,\\","a":[1,2,null],"n":3}"#, r#"{"s":"x","a":null,"n":2}"#, r#"{"s":"x","a":null,"n":null}"#,]
+    );
+    assert_eq!(
+        errors,
+        ["'y' is not a valid INT", "'no' is not a valid INT", "the record has 4 fields, the table has 3 columns"]
+    );
+    let row = T::Row(vec![("x".into(), T::Int), ("y".into(), T::STRING)]);
+    let cx = context(vec![column("r", row)], &[("array-element-delimiter", "/")]);
+    assert_eq!(
+        decode(&cx, &["1/b", "1"]),
+        (vec![r#"{"r":{"x":1,"y":"b"}}"#.to_string()], vec!["1 values for a ROW of 2 fields".to_string()])
+    );
+    let both = [("disable-quote-character", "true")];
+    let mut cx = context(columns, &both);
+    let quote = crate::formats::testing::options(&[("quote-character", "'")]).entries["quote-character"].clone();
+    let span = crate::diagnostic::Span::default();
+    cx.options.entries.insert("quote-character", crate::sql::options::OptionEntry { span: Some(span), ..quote });
+    assert!(Csv.decoder(&cx).err().unwrap().message.contains("exclude each other"));
+}
+
+#[test]
 fn a_projection_says_where_its_columns_stand() {
     let mut age = column("age", T::Int);
     age.path = vec![PathStep::Index(2)];

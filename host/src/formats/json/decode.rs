@@ -2,11 +2,12 @@
 
 use super::plan::{Members, Node, PathPlan, Shape};
 use super::scan::{MemberName, Scanner};
-use crate::data::RecordChunk;
+use crate::data::{RecordChunk, RowKind};
 use crate::error::{Error, Result};
 use crate::formats::columns::{ColumnBuilder, TextRules, Values};
 use crate::formats::rows::{RecordFault, Rows};
 use crate::formats::{Decoded, Decoder, FormatContext};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// More rows than this from one record are refused: the batch would grow without limit.
@@ -71,6 +72,51 @@ impl JsonDecoder {
             },
             rows: Rows::new(&cx.schema, fail_on_missing),
         })
+    }
+}
+
+/// A row inside a record of a change stream.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    /// Where its object lies in the record.
+    pub own: Range<usize>,
+    /// An object with the members that `own` lacks.
+    pub base: Option<Range<usize>>,
+    pub kind: RowKind,
+}
+
+impl JsonDecoder {
+    /// Records that hold any number of rows with their kinds. `parts` says where they lie.
+    pub fn decode_parts(
+        &mut self,
+        chunk: &RecordChunk,
+        mut parts: impl FnMut(&str, &mut Vec<Part>) -> Result<(), RecordFault>,
+    ) -> crate::error::Result<Decoded> {
+        self.met.fill(0);
+        let (plan, shapes, rules, met) = (&self.plan, &self.shapes, self.rules, &mut self.met);
+        let (mut found, mut kinds) = (Vec::new(), Vec::new());
+        let decoded = self.rows.decode_values(chunk, |rows, text| {
+            // What a refused record has added is taken back by now.
+            kinds.truncate(rows.len);
+            found.clear();
+            // A record without a value follows a delete, for Kafka's log compaction; it is no change.
+            let Some(text) = text.filter(|t| !t.is_empty()) else { return Ok(()) };
+            parts(text, &mut found)?;
+            for part in &found {
+                for own in part.base.iter().chain([&part.own]) {
+                    // The second object lies over the first: what the first gave stays.
+                    met.iter_mut().for_each(|m| *m = 0);
+                    let scan = Scanner::new(text.get(own.clone()).unwrap_or(""));
+                    let mut record = Record { scan, plan, shapes, rules, met, rows, column: None };
+                    record.walk(0, 1).map_err(|f| record.refuse(f))?;
+                }
+                rows.end_row()?;
+                kinds.push(part.kind);
+            }
+            Ok(())
+        })?;
+        kinds.truncate(decoded.columns.num_rows());
+        Ok(Decoded { kinds: Some(kinds), ..decoded })
     }
 }
 

@@ -47,7 +47,7 @@ impl JsonEncoder {
             check(&c.logical_type).map_err(|e| Error::user(format!("table {}, column {}: {e}", cx.table, c.name)))?;
         }
         let mut encoder = Self::plain(&cx.schema, KindMember::Never);
-        encoder.rules = Rules::new(&cx.options)?;
+        encoder.rules = Rules::new(&cx.options, cx.time_zone)?;
         Ok(encoder)
     }
 
@@ -59,7 +59,16 @@ impl JsonEncoder {
         Self { keys, names, rules, kind }
     }
 
-    fn write_row(
+    /// NULL columns are left out.
+    pub(super) fn leaves_nulls_out(&self) -> bool {
+        self.rules.ignore_nulls
+    }
+
+    pub(super) fn name(&self, column: usize) -> &str {
+        self.names.get(column).map_or("?", String::as_str)
+    }
+
+    pub(super) fn write_row(
         &self,
         cells: &[Cell<'_>],
         row: usize,
@@ -104,8 +113,7 @@ impl Encoder for JsonEncoder {
                 Ok(()) => out.finish_record(row as u32),
                 Err((column, message)) => {
                     out.bytes.truncate(start);
-                    let name = self.names.get(column).map_or("?", String::as_str);
-                    errors.push(RowError::new(row as u32, Reason::Encode, message).column(name));
+                    errors.push(RowError::new(row as u32, Reason::Encode, message).column(self.name(column)));
                 }
             }
         }
@@ -114,10 +122,11 @@ impl Encoder for JsonEncoder {
 }
 
 impl Rules {
-    fn new(options: &ResolvedOptions) -> Result<Self> {
-        let separator = match options.text("timestamp-format.standard") {
-            Some(standard) if standard.eq_ignore_ascii_case("ISO-8601") => b'T',
-            _ => b' ',
+    fn new(options: &ResolvedOptions, time_zone: chrono_tz::Tz) -> Result<Self> {
+        let spelling = match options.text("timestamp-format.standard").map(str::to_ascii_uppercase).as_deref() {
+            Some("ISO-8601") => Spelling { separator: b'T', zone: None },
+            Some("ISO-8601-WITH-OFFSET") => Spelling { separator: b'T', zone: Some(time_zone) },
+            _ => Spelling::SQL,
         };
         let literal = options.text("map-null-key.literal").unwrap_or("null");
         let null_key = match options.text("map-null-key.mode").map(str::to_ascii_uppercase).as_deref() {
@@ -127,7 +136,7 @@ impl Rules {
             Some(other) => return Err(Error::user(format!("map-null-key.mode: {other} is not FAIL, DROP or LITERAL"))),
         };
         let ignore_nulls = options.bool("encode.ignore-null-fields").unwrap_or(false);
-        Ok(Self { spelling: Spelling { separator }, ignore_nulls, null_key })
+        Ok(Self { spelling, ignore_nulls, null_key })
     }
 
     fn write(&self, cell: &Cell<'_>, row: usize, out: &mut Vec<u8>) -> std::result::Result<(), String> {

@@ -1,12 +1,21 @@
-//! JSON: `json` as Flink has it, and `dt_nest`, flinkStreamSQL's name for the same with paths. Both follow path columns.
+//! JSON: `json` as Flink has it, and `dt_nest`, flinkStreamSQL's name for the same with paths; `debezium-json` and
+//! `canal-json`, changes with rows inside. All follow path columns.
 
+mod canal;
+#[cfg(test)]
+mod change_tests;
+mod debezium;
 mod decode;
 mod encode;
+mod envelope;
+pub(in crate::formats) mod pieces;
 mod plan;
 mod scan;
 #[cfg(test)]
 mod tests;
 
+pub use canal::CanalJson;
+pub use debezium::DebeziumJson;
 pub use encode::{JsonEncoder, KindMember, write_string};
 
 use super::{Decoder, Encoder, FormatContext, FormatFactory, Framing, options};

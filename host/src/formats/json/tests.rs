@@ -1,7 +1,8 @@
 use super::*;
-use crate::data::{Batch, Column, LogicalType as T, Origin, PathStep, Reason, RowKind};
+use crate::data::{Batch, Column, Envelope, LogicalType as T, Origin, PathStep, Reason, RecordChunk, RowKind};
 use crate::formats::testing::{chunk, column, context, records, rows_as_json};
 use crate::formats::{Decoded, Encoded};
+use std::sync::Arc;
 
 fn decode(cx: &FormatContext, lines: &[&str]) -> Decoded {
     Json.decoder(cx).unwrap().decode(&chunk(lines)).unwrap()
@@ -254,6 +255,75 @@ fn numbers_are_written_exactly() {
         );
     }
     assert_eq!(errors, ["JSON has no NaN", "JSON has no -inf"]);
+}
+
+#[test]
+fn instants_are_written_with_the_jobs_offset_if_asked_and_read_back() {
+    let columns = vec![column("l", T::TimestampLtz(3)), column("w", T::Timestamp(3))];
+    let cx = context(columns, &[("timestamp-format.standard", "ISO-8601-WITH-OFFSET")]);
+    let line = r#"{"l":"2020-01-01T08:00:00.5+08:00","w":"2020-01-01T00:00:00"}"#;
+    let (records, errors) = encode(&cx, &[line]);
+    assert_eq!((records, errors), (vec![line.to_string()], vec![]));
+    let west = FormatContext { time_zone: chrono_tz::America::St_Johns, ..cx };
+    assert_eq!(encode(&west, &[line]).0, [r#"{"l":"2019-12-31T20:30:00.5-03:30","w":"2020-01-01T00:00:00"}"#]);
+}
+
+#[test]
+fn a_null_key_of_a_map_is_an_error_left_out_or_named_b32() {
+    use arrow::array::*;
+    use arrow::datatypes::{DataType, Field, Fields};
+    let fields =
+        Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Int32, true)]);
+    let keys: ArrayRef = Arc::new(StringArray::from(vec![None, Some("b")]));
+    let values: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+    // SAFETY: lengths and types fit. What Arrow's checks refuse is the NULL key that SQL can make.
+    let entries = unsafe { StructArray::new_unchecked(fields, vec![keys, values], None) };
+    let field = Arc::new(Field::new("entries", entries.data_type().clone(), false));
+    let data = ArrayData::builder(DataType::Map(field, false))
+        .len(1)
+        .add_buffer(arrow::buffer::Buffer::from_slice_ref([0_i32, 2]))
+        .add_child_data(entries.into_data());
+    // SAFETY: as above; the offsets lie within the entries.
+    let map: ArrayRef = Arc::new(MapArray::from(unsafe { data.build_unchecked() }));
+    let batch = Batch::new(RecordBatch::try_from_iter([("m", map)]).unwrap(), Origin::unknown());
+    let column = column("m", T::Map(Box::new(T::STRING), Box::new(T::Int)));
+    for (options, expected, error) in [
+        (&[("map-null-key.mode", "FAIL")][..], None, Some("a MAP has a NULL key")),
+        (&[("map-null-key.mode", "DROP")][..], Some(r#"{"m":{"b":2}}"#), None),
+        (
+            &[("map-null-key.mode", "LITERAL"), ("map-null-key.literal", "nk")][..],
+            Some(r#"{"m":{"nk":1,"b":2}}"#),
+            None,
+        ),
+    ] {
+        let cx = context(vec![column.clone()], options);
+        let (mut out, mut errors) = (Encoded::default(), vec![]);
+        Json.encoder(&cx).unwrap().encode(&batch, &mut out, &mut errors).unwrap();
+        assert_eq!(records(&out).first().map(String::as_str), expected);
+        assert_eq!(errors.first().map(|e| e.message.starts_with(error.unwrap_or("-"))), error.map(|_| true));
+    }
+}
+
+#[test]
+fn decimals_have_no_exponent_with_and_without_the_option() {
+    for plain in ["true", "false"] {
+        let columns = vec![column("d", T::Decimal(20, 10))];
+        let cx = context(columns, &[("encode.decimal-as-plain-number", plain)]);
+        assert_eq!(
+            encode(&cx, &[r#"{"d":1e-10}"#, r#"{"d":"-0.00000001"}"#]).0,
+            [r#"{"d":0.0000000001}"#, r#"{"d":-0.0000000100}"#]
+        );
+    }
+}
+
+#[test]
+fn a_tombstone_is_told_from_an_empty_record() {
+    let plain = chunk(&["", ""]);
+    let envelopes = vec![Envelope { no_value: true, ..Envelope::default() }, Envelope::default()];
+    let chunk = RecordChunk { records: plain.records.clone(), envelopes, ..RecordChunk::default() };
+    let d = Json.decoder(&context(vec![column("a", T::Int)], &[])).unwrap().decode(&Arc::new(chunk)).unwrap();
+    assert_eq!(messages(&d), ["the record has no value (a tombstone)", "the record is empty"]);
+    assert_eq!(d.errors[0].reason, Reason::NoValue);
 }
 
 #[test]
