@@ -420,9 +420,9 @@ fn what_does_not_fit_is_told_before_the_first_row_with_both_schemas() {
     let name = table(&db, "fit", "id int, d datetime, n int not null");
     s.write("in.jsonl", "");
     flink(&s, "id INT, d DOUBLE, x STRING", "id INT, d DOUBLE, x STRING", &db, &name, "");
-    for command in [&["run", "job.sql"][..], &["check", "job.sql", "--connect"]] {
+    for (command, code) in [(&["run", "job.sql"][..], 3), (&["check", "job.sql", "--connect"], 2)] {
         s.wasmill(command)
-            .expect_code(2)
+            .expect_code(code)
             .expect_stderr("it has no column x")
             .expect_stderr("column d is DOUBLE in the job and datetime in the database")
             .expect_stderr("its column n is NOT NULL")
@@ -540,12 +540,12 @@ fn a_scan_reads_every_row_once_also_in_partitions() {
     db.query(&format!("INSERT INTO {name} SELECT seq, CONCAT('v', seq) FROM seq_1_to_50000"));
     let options = ", 'scan.partition.column'='id', 'scan.partition.num'='7', 'scan.partition.lower-bound'='1', \
                    'scan.partition.upper-bound'='50000'";
-    for options in ["", options] {
+    for (folder, options) in [("whole", ""), ("parts", options)] {
         s.write(
             "job.sql",
             format!(
                 "CREATE TABLE db(id INT, v STRING) WITH ('connector'='jdbc', 'url'='{}', {WHO}, 'table-name'='{name}'{options});\n\
-                 CREATE TABLE o(id INT) WITH ('connector'='filesystem', 'path'='out', 'format'='json');\n\
+                 CREATE TABLE o(id INT) WITH ('connector'='filesystem', 'path'='{folder}', 'format'='json');\n\
                  INSERT INTO o SELECT id FROM db;",
                 db.jdbc_url()
             ),
@@ -553,7 +553,7 @@ fn a_scan_reads_every_row_once_also_in_partitions() {
         let run = s.wasmill(&["run", "job.sql", "--set", "parallelism.default=3"]).expect_code(0);
         let source = run.operators().into_iter().find(|o| o.name.starts_with("Source")).expect("a source");
         assert_eq!(source.count("decoded"), 50_000);
-        let mut ids: Vec<u64> = std::fs::read_dir(s.path("out"))
+        let mut ids: Vec<u64> = std::fs::read_dir(s.path(folder))
             .expect("out")
             .flatten()
             .flat_map(|f| wasmill_tests::json_lines(&std::fs::read_to_string(f.path()).expect("text")))
@@ -596,6 +596,120 @@ fn a_lookup_asks_by_composite_key_and_matches_by_value() {
             r#"{"a":null,"v":null}"#
         ]
     );
+}
+
+/// A proxy stands before the server, so that the database can be away for a while.
+#[test]
+fn b110_a_failed_reload_of_a_whole_side_table_keeps_its_rows_and_the_next_one_brings_new_ones() {
+    let db = MySql::shared();
+    let (s, proxy) = (Sandbox::new(), Proxy::to(&db.address));
+    let name = table(&db, "b110", "id int primary key, v varchar(20)");
+    let out = table(&db, "b110_out", "n int, v varchar(20)");
+    db.query(&format!("INSERT INTO {name} VALUES (1, 'old')"));
+    s.write(
+        "job.sql",
+        format!(
+            "CREATE TABLE src(id int, n int) WITH (type='kafka', bootstrapServers='h:1', topic='t');\n\
+             CREATE TABLE dim(id int, v varchar, PRIMARY KEY(id), PERIOD FOR SYSTEM_TIME) WITH (type='mysql', \
+             url='jdbc:mysql://{}/test', userName='wasmill', password='wasmill-secret', tableName='{name}', cache='ALL', \
+             cacheTTLMs='1000');\n\
+             CREATE TABLE o(n int, v varchar) WITH (type='mysql', url='{}', userName='wasmill', password='wasmill-secret', \
+             tableName='{out}', batchSize='1');\nINSERT INTO o SELECT s.n, d.v FROM src s JOIN dim d ON s.id = d.id;",
+            proxy.address,
+            db.jdbc_url()
+        ),
+    );
+    let mut job = Fed::start(&s, &["run", "job.sql", "--stand-in", "src=-"]);
+    let rows = format!("SELECT v FROM {out} ORDER BY n");
+    job.line("{\"id\":1,\"n\":1}");
+    wait_for_rows(&db, &rows, &["old"]);
+    proxy.refuse(true);
+    db.query(&format!("UPDATE {name} SET v = 'new'"));
+    // Long enough that the rows are to be loaded again.
+    std::thread::sleep(Duration::from_millis(1200));
+    job.line("{\"id\":1,\"n\":2}");
+    wait_for_rows(&db, &rows, &["old", "old"]);
+    proxy.refuse(false);
+    let mut n = 2;
+    let seen = wait_until(Duration::from_secs(20), || {
+        n += 1;
+        job.line(&format!("{{\"id\":1,\"n\":{n}}}"));
+        std::thread::sleep(Duration::from_millis(300));
+        db.query(&rows).contains(&"new".to_string()).then_some(())
+    });
+    assert!(seen.is_some(), "{:?}", db.query(&rows));
+    job.end().expect_code(0).expect_stderr("reload failed");
+}
+
+#[test]
+fn the_legacy_dialect_appends_without_a_key_and_upserts_with_one() {
+    let (s, db) = (Sandbox::new(), MySql::shared());
+    let name = table(&db, "legacy", "id int primary key, v varchar(20)");
+    s.write("in.jsonl", "{\"id\":1,\"v\":\"a\"}\n{\"id\":1,\"v\":null}\n");
+    let job = |key: &str, more: &str| {
+        s.write(
+            "job.sql",
+            format!(
+                "CREATE TABLE src(id INT, v STRING) WITH ('connector'='filesystem', 'path'='in.jsonl', 'format'='json');\n\
+                 CREATE TABLE sink(id INT, v STRING{key}) WITH ('connector.type'='jdbc', 'connector.url'='{}', \
+                 'connector.username'='wasmill', 'connector.password'='wasmill-secret', 'connector.table'='{name}', \
+                 'connector.driver'='com.mysql.jdbc.Driver', 'connector.write.flush.max-rows'='10'{more});\n\
+                 INSERT INTO sink SELECT id, v FROM src;",
+                db.jdbc_url()
+            ),
+        );
+        run(&s)
+    };
+    job(", PRIMARY KEY (id) NOT ENFORCED", "").expect_code(0);
+    assert_eq!(db.query(&format!("SELECT * FROM {name}")), ["1\tNULL"]);
+    job(", PRIMARY KEY (id) NOT ENFORCED", ", 'update-mode'='append', 'on-error'='fail'")
+        .expect_code(3)
+        .expect_stderr("Duplicate entry '1'");
+}
+
+#[test]
+fn a_key_that_the_server_does_not_know_is_warned_of() {
+    let (s, db) = (Sandbox::new(), MySql::shared());
+    let name = table(&db, "nokey", "id int, v varchar(20), unique key (v)");
+    s.write("in.jsonl", "{\"id\":1,\"v\":\"a\"}\n");
+    dtstack(&s, "id int, v varchar, primary key (id)", &db.jdbc_url(), &name, "");
+    run(&s).expect_code(0).expect_stderr("PRIMARY KEY (id) is no unique key").expect_stderr("are: (v)");
+}
+
+#[test]
+fn a_table_without_transactions_holds_each_good_row_once() {
+    let (s, db) = (Sandbox::new(), MySql::shared());
+    let name = unique("aria");
+    db.query(&format!("CREATE TABLE {name} (id int, v varchar(3)) ENGINE=Aria"));
+    let lines = (0..20).map(|i| format!("{{\"id\":{i},\"v\":\"{}\"}}\n", if i == 13 { "long" } else { "v" }));
+    s.write("in.jsonl", lines.collect::<String>());
+    dtstack(&s, "id int, v varchar", &db.jdbc_url(), &name, "");
+    run(&s).expect_code(0).expect_balanced();
+    assert_eq!(db.query(&format!("SELECT COUNT(*), COUNT(DISTINCT id) FROM {name}")), ["19\t19"]);
+}
+
+#[test]
+fn two_jobs_that_lock_each_others_rows_both_finish() {
+    let (s, db) = (Sandbox::new(), MySql::shared());
+    let name = table(&db, "locks", "id int primary key, v int");
+    let lines =
+        |order: &mut dyn Iterator<Item = u32>| order.map(|i| format!("{{\"id\":{i},\"v\":{i}}}\n")).collect::<String>();
+    s.write("up.jsonl", lines(&mut (0..10_000).map(|i| i % 500)));
+    s.write("down.jsonl", lines(&mut (0..10_000).map(|i| 499 - i % 500)));
+    let tables: String = ["up", "down"]
+        .iter()
+        .map(|t| {
+            format!(
+                "CREATE TABLE {t}(id int, v int) WITH (type='file', path='{t}.jsonl', format='json');\n\
+                 CREATE TABLE {t}_sink(id int, v int, primary key (id)) WITH (type='mysql', url='{}', userName='wasmill', \
+                 password='wasmill-secret', tableName='{name}');\nINSERT INTO {t}_sink SELECT id, v FROM {t};\n",
+                db.jdbc_url()
+            )
+        })
+        .collect();
+    s.write("job.sql", tables);
+    run(&s).expect_code(0).expect_balanced();
+    assert_eq!(db.query(&format!("SELECT COUNT(*), SUM(v) FROM {name}")), ["500\t124750"]);
 }
 
 #[test]

@@ -104,6 +104,43 @@ fn a_table_that_others_made_is_read_as_source_and_as_side_table() {
 }
 
 #[test]
+fn rows_are_looked_up_by_key_where_the_table_has_a_cache_of_keys() {
+    let s = Sandbox::new();
+    python(
+        &s,
+        "import sqlite3\nc=sqlite3.connect('db.sqlite')\nc.execute('CREATE TABLE dim(id INTEGER, d TEXT, name TEXT)')\n\
+         c.executemany('INSERT INTO dim VALUES(?,?,?)', [(1,'1.5','x'),(1,'1.50','y'),(2,'2','z'),(3,'1e1','bad')])\nc.commit()",
+    );
+    s.write("in.jsonl", "{\"a\":1,\"d\":1.5}\n{\"a\":2,\"d\":2}\n{\"a\":9,\"d\":1.5}\n{\"a\":null,\"d\":1.5}\n");
+    for cache in ["NONE", "PARTIAL", "FULL"] {
+        s.write(
+            "job.sql",
+            format!(
+                "CREATE TABLE src(a INT, d DECIMAL(5,1), p AS PROCTIME()) WITH ('connector'='filesystem', 'path'='in.jsonl', \
+                 'format'='json');\n\
+                 CREATE TABLE dim(id INT, d DECIMAL(5,2), name STRING) WITH ('connector'='sqlite', 'path'='db.sqlite', \
+                 'table'='dim', 'lookup.cache'='{cache}');\n\
+                 CREATE TABLE sink(a INT, name STRING) WITH ('connector'='print');\n\
+                 INSERT INTO sink SELECT src.a, t.name FROM src LEFT JOIN dim FOR SYSTEM_TIME AS OF src.p AS t \
+                 ON src.a = t.id AND src.d = t.d;"
+            ),
+        );
+        let run = s.wasmill(&["run", "job.sql"]).expect_code(0);
+        assert_eq!(
+            wasmill_tests::sorted_lines(&run.stdout),
+            [
+                r#"{"a":1,"name":"x"}"#,
+                r#"{"a":1,"name":"y"}"#,
+                r#"{"a":2,"name":"z"}"#,
+                r#"{"a":9,"name":null}"#,
+                r#"{"a":null,"name":null}"#
+            ],
+            "{cache}"
+        );
+    }
+}
+
+#[test]
 fn a_missing_file_or_table_on_read_is_named_and_no_file_is_made() {
     let s = Sandbox::new();
     let job = "CREATE TABLE db(id INT) WITH ('connector'='sqlite', 'path'='db.sqlite', 'table'='gone');\n\

@@ -47,17 +47,21 @@ impl From<sqlx::Error> for DbError {
                 }
                 Self::new(Blame::Job, d.message())
             }
+            // What the TLS library says of a certificate comes this way.
+            sqlx::Error::Io(io) if io.kind() == std::io::ErrorKind::InvalidData => tls_error(&io.to_string()),
             sqlx::Error::Io(io) => Self::new(Blame::Weather, format!("the connection failed: {io}")),
             // Half a message: the server went away in the middle of it.
             sqlx::Error::Protocol(text) => Self::new(Blame::Weather, format!("the connection failed: {text}")),
             sqlx::Error::WorkerCrashed => Self::new(Blame::Weather, "the connection is gone"),
-            sqlx::Error::Tls(text) => Self {
-                hint: Some("sslMode (useSSL, sslmode) and sslCa (sslrootcert) of the URL say how to connect"),
-                ..Self::new(Blame::Job, format!("TLS: {text}"))
-            },
+            sqlx::Error::Tls(text) => tls_error(&text.to_string()),
             other => Self::new(Blame::Job, other.to_string()),
         }
     }
+}
+
+fn tls_error(text: &str) -> DbError {
+    let hint = "sslMode (useSSL, sslmode) of the URL says whether to verify, sslCa (sslrootcert) by whose certificates";
+    DbError { hint: Some(hint), ..DbError::new(Blame::Job, format!("TLS: {text}")) }
 }
 
 /// Numbers: <https://mariadb.com/kb/en/mariadb-error-code-reference/>.

@@ -126,3 +126,6 @@ fn check_partitions(options: &ResolvedOptions, problems: &mut Vec<OptionProblem>
         problems.push(OptionProblem::error("scan.partition.lower-bound", message));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,7 @@ pub struct Known {
     pub statements: Statements,
     pub rows_per_statement: usize,
     pub statement_bytes_max: usize,
+    pub transactional: bool,
 }
 
 impl Target {
@@ -105,7 +106,12 @@ impl Target {
             false => 1,
         };
         let statements = Statements::new(self.server.product(), &table, columns);
-        Ok(Arc::new(Known { statements, rows_per_statement, statement_bytes_max: table.statement_bytes_max }))
+        Ok(Arc::new(Known {
+            statements,
+            rows_per_statement,
+            statement_bytes_max: table.statement_bytes_max,
+            transactional: table.transactional,
+        }))
     }
 
     /// PostgreSQL needs the key by name; MySQL takes whatever unique key a row hits.

@@ -113,24 +113,31 @@ impl Writer {
         if whole.is_empty() {
             return Ok(());
         }
+        if !known.transactional {
+            // Nothing can be rolled back: each statement stands for itself.
+            return self.take_apart(known, changes, whole, None, failed).await;
+        }
         match self.unit(known, &whole).await? {
             Ok(()) => Ok(()),
-            Err(why) => self.take_apart(known, changes, whole, why, failed).await,
+            Err(why) => {
+                // A transaction of one piece has failed already as that piece would by itself.
+                let why = (whole.len() == 1).then_some(why);
+                self.take_apart(known, changes, whole, why, failed).await
+            }
         }
     }
 
     /// After a transaction failed because of a row: smaller and smaller pieces, each by itself, in their order.
+    /// `known_failure`: why the first piece fails as it is.
     async fn take_apart(
         &mut self,
         known: &Known,
         changes: &Changes,
         mut pieces: Vec<Piece<'_>>,
-        why: DbError,
+        mut known_failure: Option<DbError>,
         failed: &mut Vec<FailedRow>,
     ) -> Result<()> {
         pieces.reverse();
-        // A transaction of one piece has failed already as such a piece would.
-        let mut known_failure = (pieces.len() == 1).then_some(why);
         while let Some(piece) = pieces.pop() {
             let outcome = match known_failure.take() {
                 Some(why) => Err(why),
