@@ -29,7 +29,26 @@ pub struct JobRequest {
     /// plugins.toml; None: the one beside the job file, if there is one.
     pub plugins: Option<PathBuf>,
     /// The output for dead letters.
-    pub dead_letters: Option<PathBuf>,
+    pub dead_letters: Option<DeadLetterTarget>,
+}
+
+/// Where `--dead-letters` sends refused records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeadLetterTarget {
+    File(PathBuf),
+    /// `kafka://brokers/topic?property=value`; may hold a password.
+    Kafka(String),
+}
+
+impl std::str::FromStr for DeadLetterTarget {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        Ok(match text.starts_with("kafka://") {
+            true => Self::Kafka(text.to_string()),
+            false => Self::File(text.into()),
+        })
+    }
 }
 
 /// What became of a job file. The graph is there even when there are errors, as far as it came.

@@ -74,7 +74,7 @@ fn run(sandbox: &Sandbox) -> Child {
 
 fn has_checkpoint(folder: &Path) -> bool {
     let entries = std::fs::read_dir(folder).map(|d| d.flatten().collect::<Vec<_>>()).unwrap_or_default();
-    entries.iter().any(|e| e.path().join("manifest.json").exists())
+    entries.iter().any(|e| e.file_name().to_string_lossy().starts_with("chk-") && e.path().join("manifest.json").exists())
 }
 
 /// Kills the job so often while `load` goes on, then lets it run until `done`.

@@ -32,7 +32,7 @@ impl<'a> Job<'a> {
             let entries = std::fs::read_dir(sandbox.path("checkpoints")).ok()?;
             let ended = job.child.try_wait().expect("wait");
             assert!(ended.is_none(), "{ended:?}\n{}", sandbox.read("log"));
-            entries.flatten().find(|e| e.path().join("manifest.json").exists())
+            entries.flatten().find(|e| e.file_name().to_string_lossy().starts_with("chk-"))
         });
         assert!(started.is_some(), "no first checkpoint\n{}", sandbox.read("log"));
         job

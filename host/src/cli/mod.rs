@@ -7,7 +7,7 @@ mod run;
 
 use crate::connectors::stand_in::StandIn;
 use crate::error::{Domain, Error, Result};
-use crate::session::JobRequest;
+use crate::session::{DeadLetterTarget, JobRequest};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -65,10 +65,10 @@ pub struct CheckArgs {
 pub struct RunArgs {
     #[command(flatten)]
     pub job: JobArgs,
-    /// Write refused records here, one JSON object a line, and go on; without it they are counted and the first few
-    /// printed
-    #[arg(long, value_name = "PATH")]
-    pub dead_letters: Option<PathBuf>,
+    /// Write refused records here, one JSON object a line, or to a Kafka topic, and go on; without it they are counted
+    /// and the first few printed
+    #[arg(long, value_name = "PATH|kafka://BROKERS/TOPIC")]
+    pub dead_letters: Option<DeadLetterTarget>,
     /// Keep checkpoints in this folder, to go on from after a crash or a stop [default: in memory]
     #[arg(long, value_name = "DIR")]
     pub checkpoint_dir: Option<PathBuf>,
@@ -88,7 +88,7 @@ pub struct RunArgs {
 
 impl JobArgs {
     /// What the session needs; `dead_letters` is the output for them.
-    fn request(&self, dead_letters: Option<PathBuf>) -> Result<JobRequest> {
+    fn request(&self, dead_letters: Option<DeadLetterTarget>) -> Result<JobRequest> {
         let settings = self
             .settings
             .iter()

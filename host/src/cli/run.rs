@@ -10,7 +10,7 @@ use crate::plan::settings::JobSettings;
 use crate::runtime::checkpoint::Resume;
 use crate::runtime::checkpoints::Checkpoints;
 use crate::runtime::job::{JobControl, RunOptions, start};
-use crate::session::compile;
+use crate::session::{DeadLetterTarget, compile};
 use crate::sql::options::duration;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -83,7 +83,8 @@ fn options(args: &RunArgs, settings: JobSettings, graph: &JobGraph) -> Result<Ru
         None => Checkpoints::in_memory(),
     };
     let dead_letters = match &args.dead_letters {
-        Some(path) => DeadLetters::to_file(path, resume != Resume::Anew)?,
+        Some(DeadLetterTarget::File(path)) => DeadLetters::to_file(path, resume != Resume::Anew)?,
+        Some(DeadLetterTarget::Kafka(url)) => DeadLetters::to_output(crate::connectors::kafka::dead_letters(url)?),
         None => DeadLetters::Printed,
     };
     Ok(RunOptions {

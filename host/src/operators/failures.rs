@@ -27,6 +27,10 @@ pub enum DeadLetters {
 }
 
 impl DeadLetters {
+    pub fn to_output(output: Box<dyn DeadLetterOutput>) -> Self {
+        Self::Output(Mutex::new(output))
+    }
+
     /// `append`: the job goes on from a checkpoint, and so does the file.
     pub fn to_file(path: &Path, append: bool) -> Result<Self> {
         let opened = if append { append_lines(path) } else { File::create(path) };

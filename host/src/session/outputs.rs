@@ -1,7 +1,7 @@
 //! No file is both read and overwritten by a job, or overwritten from two sides: that would destroy what a user cannot
 //! get back, and say that all went well.
 
-use super::JobRequest;
+use super::{DeadLetterTarget, JobRequest};
 use crate::connectors::stand_in::StandIn;
 use crate::diagnostic::Diagnostic;
 use crate::plan::graph::{JobGraph, OperatorKind, TableBinding};
@@ -28,7 +28,7 @@ pub fn check(request: &JobRequest, graph: &JobGraph, base_dir: &Path, out: &mut 
         }
     }
     read.extend(plain(&request.job, "the job file"));
-    if let Some(path) = &request.dead_letters {
+    if let Some(DeadLetterTarget::File(path)) = &request.dead_letters {
         written.extend(plain(path, "written by --dead-letters"));
     }
     for (i, w) in written.iter().enumerate() {
