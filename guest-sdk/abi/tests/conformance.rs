@@ -5,7 +5,7 @@
 
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
-use wasmill_abi::value::{Value, decode_rows, encode_rows};
+use wasmill_abi::value::{Value, decode_rows, encode_answer, encode_rows};
 use wasmill_abi::{Frame, Schema, Type};
 
 fn vectors() -> Vec<(PathBuf, Json)> {
@@ -75,7 +75,13 @@ fn written(vector: &Json) -> (Schema, Vec<Vec<Value>>, Vec<u8>) {
             errors.iter().map(|e| (e[0].as_u64().unwrap() as u32, e[1].as_str().unwrap().to_string())).collect()
         })
         .unwrap_or_default();
-    let frame = encode_rows(&schema, &rows, &errors).unwrap();
+    let sources: Option<Vec<u32>> =
+        vector["source_rows"].as_array().map(|s| s.iter().map(|r| r.as_u64().unwrap() as u32).collect());
+    let frame = match &sources {
+        Some(sources) => encode_answer(&schema, &rows, sources, &errors).unwrap(),
+        None => encode_rows(&schema, &rows, &errors).unwrap(),
+    };
+    assert_eq!(Frame::parse(&frame).unwrap().source_rows(1000).unwrap(), sources);
     (schema, rows, frame)
 }
 
