@@ -84,7 +84,7 @@ fn b35_without_a_commit_the_reset_property_decides() {
         let sql =
             source(reset) + "CREATE TABLE o (n INT) WITH ('connector' = 'print');\nINSERT INTO o SELECT * FROM src;";
         run(&sql)
-            .expect_code(2)
+            .expect_code(3)
             .expect_stderr(&format!("has committed no offset of {topic}-0"))
             .expect_stderr("auto.offset.reset");
     }
@@ -126,7 +126,7 @@ fn b45_ends_are_exclusive_and_empty_partitions_do_not_hold_up() {
     // An offset for a partition that is not there would be waited for without end.
     let sql = source("offsetEnd = '{\"7\":1}'")
         + "CREATE TABLE o (n INT) WITH ('connector' = 'print');\nINSERT INTO o SELECT * FROM src;";
-    run(&sql).expect_code(2).expect_stderr("partition 7, which does not exist");
+    run(&sql).expect_code(3).expect_stderr("partition 7, which does not exist");
 }
 
 #[test]
@@ -212,18 +212,18 @@ fn metadata_and_key_columns_are_read() {
     );
     let source = flink_table(&kafka, "src", columns, &topic, &options);
     let sql = format!(
-        "{source}CREATE TABLE o (k_id INT, v STRING, t STRING, p INT, f BIGINT, b BYTES, kind STRING, epoch INT, timed BOOLEAN) \
+        "{source}CREATE TABLE o (k_id INT, v STRING, t STRING, p INT, f BIGINT, h MAP<STRING, BYTES>, kind STRING, epoch INT, timed BOOLEAN) \
          WITH ('connector' = 'print');\n\
-         INSERT INTO o SELECT k_id, v, t, `partition`, `offset`, headers['a'], kind, epoch, ts IS NOT NULL FROM src;"
+         INSERT INTO o SELECT k_id, v, t, `partition`, `offset`, headers, kind, epoch, ts IS NOT NULL FROM src;"
     );
     let done = run(&sql).expect_code(0);
-    let line = |id: &str, v: &str, f: u32, b: &str| {
+    let line = |id: &str, v: &str, f: u32, h: &str| {
         format!(
-            "{{\"k_id\":{id},\"v\":\"{v}\",\"t\":\"{topic}\",\"p\":0,\"f\":{f},\"b\":{b},\"kind\":\"CreateTime\",\
+            "{{\"k_id\":{id},\"v\":\"{v}\",\"t\":\"{topic}\",\"p\":0,\"f\":{f},\"h\":{h},\"kind\":\"CreateTime\",\
              \"epoch\":0,\"timed\":true}}\n"
         )
     };
-    assert_eq!(done.stdout, line("7", "one", 0, "\"Mg==\"") + &line("null", "no key", 1, "null"));
+    assert_eq!(done.stdout, line("7", "one", 0, r#"{"a":"Mg==","b":"eA=="}"#) + &line("null", "no key", 1, "{}"));
     assert!(done.stderr.contains("the record's key") && done.stderr.contains("offset 2"), "{}", done.stderr);
     assert_eq!(done.operator("Source: src").count("dead"), 1);
 }

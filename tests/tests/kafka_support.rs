@@ -75,10 +75,6 @@ impl Running {
         wasmill_tests::services::client("kill", &["-INT", &pid], b"");
         finish(child, &["run"])
     }
-    /// Waits for its own end.
-    pub fn wait(mut self) -> Run {
-        finish(self.child.take().expect("still there"), &["run"])
-    }
 }
 
 impl Drop for Running {

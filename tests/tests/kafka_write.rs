@@ -2,7 +2,7 @@
 
 use crate::kafka_support::{Running, TO_LATEST, dt_table, flink_table, rows_of, run, until};
 use wasmill_tests::Sandbox;
-use wasmill_tests::services::{Kafka, unique};
+use wasmill_tests::services::{Kafka, PrivateService, unique};
 
 const JSON: &str = "'format' = 'json'";
 
@@ -114,25 +114,28 @@ fn upsert_kafka_deletes_with_tombstones_and_reads_them_back() {
 #[test]
 fn metadata_columns_are_written() {
     let kafka = Kafka::shared();
-    let (one, two) = (kafka.topic("m1", 1), kafka.topic("m2", 1));
+    let (from, one, two) = (kafka.topic("m0", 1), kafka.topic("m1", 1), kafka.topic("m2", 1));
+    let lines = format!("{{\"v\":1,\"t\":\"{two}\"}}\n{{\"v\":2,\"t\":null}}\n");
+    kafka.produce_with(&from, &["-p", "0", "-H", "a=x", "-H", "b=y"], lines.as_bytes());
+    let headers = "h MAP<STRING, BYTES> METADATA FROM 'headers'";
+    let source = flink_table(&kafka, "src", &format!("v INT, t STRING, {headers}"), &from, TO_LATEST);
     let sink = flink_table(
         &kafka,
         "o",
-        "v INT, t STRING METADATA FROM 'topic', ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', \
-         h MAP<STRING, BYTES> METADATA FROM 'headers'",
+        &format!("v INT, t STRING METADATA FROM 'topic', ts TIMESTAMP_LTZ(3) METADATA FROM 'timestamp', {headers}"),
         &one,
         JSON,
     );
-    let lines = format!("{{\"v\":1,\"t\":\"{two}\"}}\n{{\"v\":2,\"t\":null}}\n");
-    let select = "SELECT v, t, TO_TIMESTAMP_LTZ(1000 * v, 3), MAP['a', CAST('x' AS BYTES)] FROM src";
-    write(&lines, "v INT, t STRING", &sink, select).expect_code(0);
-    assert_eq!(kafka.consume(&two, "%s %T %h\n"), "{\"v\":1} 1000 a=x\n");
-    assert_eq!(kafka.consume(&one, "%s %T %h\n"), "{\"v\":2} 2000 a=x\n");
+    let select = "SELECT v, t, TO_TIMESTAMP_LTZ(1000 * v, 3), h FROM src";
+    run(&format!("{source}{sink}INSERT INTO o {select};")).expect_code(0);
+    assert_eq!(kafka.consume(&two, "%s %T %h\n"), "{\"v\":1} 1000 a=x,b=y\n");
+    assert_eq!(kafka.consume(&one, "%s %T %h\n"), "{\"v\":2} 2000 a=x,b=y\n");
 }
 
 #[test]
 fn every_compression_is_written_and_read() {
-    let kafka = Kafka::shared();
+    let broker = PrivateService::start_with("kafka", &[("KAFKA_HEAP_MB", "256")]);
+    let kafka = Kafka { brokers: broker.get("WASMILL_KAFKA") };
     for codec in ["gzip", "snappy", "lz4", "zstd", "none"] {
         let topic = kafka.topic(&format!("c_{codec}"), 1);
         let sink =

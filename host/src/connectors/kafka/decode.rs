@@ -266,3 +266,6 @@ pub fn check_columns(cx: &TableContext) -> Result<()> {
     }
     Err(Error::internal(format!("table {}: a column of the record is not one of the table", cx.table)))
 }
+
+#[cfg(test)]
+mod tests;

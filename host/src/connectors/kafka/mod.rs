@@ -20,6 +20,9 @@ mod start;
 mod topics;
 mod writer;
 
+#[cfg(test)]
+mod mock_tests;
+
 pub use dead_letters::dead_letters;
 
 use super::api::{

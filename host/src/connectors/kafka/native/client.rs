@@ -82,9 +82,11 @@ impl Client {
             if !passes(error.code) {
                 return Err(error);
             }
-            if Instant::now() >= end {
-                // Why the brokers do not answer is told to the client, not to the question.
-                return Err(self.events.latest().unwrap_or(error));
+            // Why the brokers do not answer is told to the client, not to the question.
+            let told = self.events.latest();
+            let hopeless = told.as_ref().is_some_and(|t| t.code == code::SSL);
+            if hopeless || Instant::now() >= end {
+                return Err(told.unwrap_or(error));
             }
             // Errors that come at once must not become a busy loop.
             self.poll(Duration::from_millis(50));

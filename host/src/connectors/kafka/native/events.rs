@@ -107,7 +107,11 @@ impl Events {
         } else {
             state.suppressed += 1;
         }
-        state.latest = Some(error);
+        // That all brokers are down is said again and again; why, only once.
+        let vague = |e: &KafkaError| matches!(e.code, code::ALL_BROKERS_DOWN | code::OK);
+        if !vague(&error) || state.latest.as_ref().is_none_or(vague) {
+            state.latest = Some(error);
+        }
     }
 }
 
@@ -216,7 +220,8 @@ unsafe extern "C" fn on_delivery(
     // SAFETY: the message is whole during the call, and this is the thread that it was given to.
     let record = unsafe { super::message::copy_of(message) };
     // SAFETY: the text is the message's or a static one.
-    let reason = unsafe { text_of(rd::rd_kafka_message_errstr(message)) };
+    let told = unsafe { text_of(rd::rd_kafka_message_produce_errstr(message)) };
+    let reason = if told.is_empty() { describe(error) } else { told };
     state.failed.push(DeliveryFailure { tag, error: KafkaError { code: error, reason }, record });
 }
 
