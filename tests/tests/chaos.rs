@@ -64,7 +64,8 @@ fn load(kafka: &Kafka, topic: &str, records: u64, over: Duration) -> std::thread
 
 fn run(sandbox: &Sandbox) -> Child {
     let checkpoints = sandbox.path("checkpoints");
-    let mut args = vec!["run", "job.sql", "--quiet", "--checkpoint-dir", "checkpoints", "--checkpoint-interval", "300ms"];
+    let mut args =
+        vec!["run", "job.sql", "--quiet", "--checkpoint-dir", "checkpoints", "--checkpoint-interval", "300ms"];
     if has_checkpoint(&checkpoints) {
         args.push("--from-checkpoint");
     }
@@ -74,7 +75,9 @@ fn run(sandbox: &Sandbox) -> Child {
 
 fn has_checkpoint(folder: &Path) -> bool {
     let entries = std::fs::read_dir(folder).map(|d| d.flatten().collect::<Vec<_>>()).unwrap_or_default();
-    entries.iter().any(|e| e.file_name().to_string_lossy().starts_with("chk-") && e.path().join("manifest.json").exists())
+    entries
+        .iter()
+        .any(|e| e.file_name().to_string_lossy().starts_with("chk-") && e.path().join("manifest.json").exists())
 }
 
 /// Kills the job so often while `load` goes on, then lets it run until `done`.
@@ -180,7 +183,10 @@ fn kafka_to_mysql_has_every_row_right_however_often_it_is_killed() {
     let count = || mysql.query(&format!("SELECT COUNT(*) FROM {table}"))[0].parse::<u64>().expect("a count");
     torment(&sandbox, &mut random, || count() == RECORDS);
     load.join().expect("the load");
-    let wrong = mysql.query(&format!("SELECT COUNT(*) FROM {table} WHERE w <> id % 1000 + 1 OR id NOT BETWEEN 0 AND {}", RECORDS - 1));
+    let wrong = mysql.query(&format!(
+        "SELECT COUNT(*) FROM {table} WHERE w <> id % 1000 + 1 OR id NOT BETWEEN 0 AND {}",
+        RECORDS - 1
+    ));
     assert_eq!((count(), wrong[0].as_str()), (RECORDS, "0"));
     mysql.query(&format!("DROP TABLE {table}"));
 }

@@ -26,7 +26,8 @@ impl<'a> Job<'a> {
         args.extend(more);
         let log = std::fs::File::create(sandbox.path("log")).expect("log");
         let out = std::fs::File::create(sandbox.path("stdout")).expect("stdout");
-        let child = sandbox.command(&args).stdin(Stdio::null()).stdout(out).stderr(log).spawn().expect("wasmill starts");
+        let child =
+            sandbox.command(&args).stdin(Stdio::null()).stdout(out).stderr(log).spawn().expect("wasmill starts");
         let mut job = Self { sandbox, child };
         let started = wait_until(Duration::from_secs(30), || {
             let entries = std::fs::read_dir(sandbox.path("checkpoints")).ok()?;
@@ -59,12 +60,15 @@ fn seeds_000_and_002_run_as_printed() {
         "CREATE USER IF NOT EXISTS dtstack@'%' IDENTIFIED BY 'abc123'; GRANT ALL ON test.* TO dtstack@'%';
          DROP TABLE IF EXISTS myresult; CREATE TABLE myresult (channel varchar(255), pv varchar(11))",
     );
-    let here = |sql: String| {
-        sql.replace("172.16.8.107:9092", &kafka.brokers).replace("172.16.10.134:3306", &mysql.address)
-    };
+    let here =
+        |sql: String| sql.replace("172.16.8.107:9092", &kafka.brokers).replace("172.16.10.134:3306", &mysql.address);
     let sandbox = Sandbox::new();
     let job = Job::start(&sandbox, here(seed("002_mysql_sink.sql")), &[]);
-    kafka.produce("es_test", 0, "{\"id\":1,\"channel\":\"aa\",\"pv\":\"mq6\",\"xctime\":\"x\",\"name\":\"n\"}\nno json\n");
+    kafka.produce(
+        "es_test",
+        0,
+        "{\"id\":1,\"channel\":\"aa\",\"pv\":\"mq6\",\"xctime\":\"x\",\"name\":\"n\"}\nno json\n",
+    );
     let rows = job.wait(|| {
         let rows = mysql.query("SELECT channel, pv FROM myresult");
         (!rows.is_empty()).then_some(rows)
@@ -88,7 +92,11 @@ fn seed_001_runs_as_printed() {
     sandbox.write("side.jsonl", "{\"id\":1,\"message\":\"one\"}\n");
     let sql = seed("001_kudu_join.sql").replace("172.16.101.224:9092", &kafka.brokers);
     let job = Job::start(&sandbox, sql, &["--stand-in", "sideTable=side.jsonl"]);
-    kafka.produce("tiezhu_test_in2", 0, "{\"id\":1,\"name\":\"n\",\"address\":\"a\"}\n{\"id\":4000000000,\"name\":\"n\"}\n");
+    kafka.produce(
+        "tiezhu_test_in2",
+        0,
+        "{\"id\":1,\"name\":\"n\",\"address\":\"a\"}\n{\"id\":4000000000,\"name\":\"n\"}\n",
+    );
     let out = job.wait(|| Some(sandbox.read("stdout")).filter(|t| !t.is_empty()));
     assert!(out.contains("one") && !out.contains("4000000000"), "{out}");
 }
@@ -100,7 +108,8 @@ fn the_tables_of_seed_004_read_as_printed() {
     let sandbox = Sandbox::new();
     let run = |file: &str, query: &str, columns: &str, records: &str| {
         let sql = seed(file).replace("xx.xx.xx.xx:9092", &kafka.brokers);
-        let sink = format!("\nCREATE TABLE result ({columns}) WITH ('connector' = 'print');\nINSERT INTO result {query};\n");
+        let sink =
+            format!("\nCREATE TABLE result ({columns}) WITH ('connector' = 'print');\nINSERT INTO result {query};\n");
         let job = Job::start(&sandbox, sql.trim_end().trim_end_matches(';').to_string() + ";" + &sink, &[]);
         kafka.produce("test-topic", 0, records);
         job.wait(|| Some(sandbox.read("stdout")).filter(|t| !t.is_empty()))

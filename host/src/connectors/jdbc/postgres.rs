@@ -63,7 +63,7 @@ pub fn cast_from_row(index: usize, column: &ServerColumn) -> String {
 /// How a column is read: by itself where its binary form is simple, else as text.
 pub fn selected(name: &str, kind: Kind) -> String {
     match kind {
-        Kind::Decimal { .. } | Kind::ByText | Kind::Uuid | Kind::Bit => format!("CAST({name} AS text)"),
+        Kind::Decimal { .. } | Kind::ByText | Kind::Uuid => format!("CAST({name} AS text)"),
         _ => name.to_string(),
     }
 }
@@ -200,7 +200,8 @@ pub fn kind(base: &str, full: &str, category: &str) -> (Kind, String) {
         "timestamp without time zone" => (Kind::DateTime, base),
         "timestamp with time zone" => (Kind::Instant, base),
         "uuid" => (Kind::Uuid, base),
-        "bit" | "bit varying" => (Kind::Bit, "bit varying"),
+        // Digits, which are no number; "bit" alone would be a single one.
+        "bit" | "bit varying" => (Kind::ByText, "bit varying"),
         // Arrays and composite types have a text form, too, but not one that the job's types know.
         _ if category == "A" || category == "C" => (Kind::Unsupported, ""),
         _ => (Kind::ByText, base),
