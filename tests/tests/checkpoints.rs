@@ -168,6 +168,7 @@ fn a_finished_job_that_is_resumed_reads_nothing_and_ends() {
     expect_each_once(&s, 100);
 }
 
+/// B44: what a start mode means is settled once.
 #[test]
 fn the_first_checkpoint_is_published_before_anything_is_read() {
     let records = 400_000;
