@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use wasmill_tests::{Run, Sandbox, finish};
+use wasmill_tests::{Run, Sandbox, finish, sqlite_query};
 
 const JOB: &str = "CREATE TABLE src(a INT) WITH ('connector'='filesystem', 'path'='in', 'format'='json');\n\
                    CREATE TABLE dst(a INT) WITH ('connector'='filesystem', 'path'='out', 'format'='json');\n\
@@ -131,6 +131,34 @@ fn a_job_killed_at_random_moments_writes_each_record_once() {
 }
 
 #[test]
+fn a_sink_with_a_primary_key_has_each_record_once_over_kills() {
+    let mut rng = Rng::new();
+    let records = 20_000;
+    let s = sandbox(records);
+    let sink = "'sqlite', 'path'='out.db', 'table-name'='dst'";
+    s.write(
+        "job.sql",
+        JOB.replace("dst(a INT)", "dst(a INT, PRIMARY KEY (a) NOT ENFORCED)")
+            .replace("'filesystem', 'path'='out', 'format'='json'", sink),
+    );
+    for kills in 0.. {
+        let mut args = with(&["--checkpoint-interval", "20ms"]);
+        if !epochs(&s).is_empty() {
+            args.push("--from-checkpoint");
+        }
+        let mut child = start(&s, &args);
+        std::thread::sleep(Duration::from_millis(rng.below(400)));
+        if child.try_wait().expect("wait").is_some() || kills >= 20 {
+            finish(child, &args).expect_code(0);
+            break;
+        }
+        kill(child);
+    }
+    let seen = sqlite_query(&s.path("out.db"), "SELECT COUNT(*), COUNT(DISTINCT a), MIN(a), MAX(a) FROM dst");
+    assert_eq!(seen.trim(), format!("{records} {records} 0 {}", records - 1));
+}
+
+#[test]
 fn a_finished_job_that_is_resumed_reads_nothing_and_ends() {
     let s = sandbox(100);
     s.wasmill(&RUN).expect_code(0);
@@ -140,6 +168,7 @@ fn a_finished_job_that_is_resumed_reads_nothing_and_ends() {
     expect_each_once(&s, 100);
 }
 
+/// B44: what a start mode means is settled once.
 #[test]
 fn the_first_checkpoint_is_published_before_anything_is_read() {
     let records = 400_000;

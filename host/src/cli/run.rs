@@ -210,7 +210,7 @@ async fn end_on_signal(mut signals: Signals, control: JobControl) {
     control.cancel();
     tokio::time::sleep(CANCEL_MAX).await;
     // A task is stuck where nothing can reach it, in a write to a pipe that nobody reads, say.
-    report(&Error::external("job failed: stopped by a second signal; nothing was committed"));
+    report(&Error::external("job failed: stopped by a second signal; what no checkpoint covers is not committed"));
     std::process::exit(3);
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// How long a poll waits for standard input before it gives control back.
+/// How long a reader waits for standard input, unless its poll says less.
 const STDIN_WAIT: Duration = Duration::from_millis(50);
 
 /// Buffers between the thread that reads standard input and the reader.
@@ -126,11 +126,12 @@ pub struct FileReader {
     current: Option<OpenSplit>,
     done: u64,
     total: u64,
+    stdin_wait: Duration,
 }
 
 impl FileReader {
     pub fn new(spec: RecordSpec) -> Self {
-        Self { spec, queue: VecDeque::new(), current: None, done: 0, total: 0 }
+        Self { spec, queue: VecDeque::new(), current: None, done: 0, total: 0, stdin_wait: STDIN_WAIT }
     }
 
     /// The next records; may block on the disk, never longer than 50 ms on standard input.
@@ -141,7 +142,7 @@ impl FileReader {
                 self.current = Some(OpenSplit::open(split, &self.spec)?);
                 continue;
             };
-            if let Some(chunk) = open.next_chunk(max_rows)? {
+            if let Some(chunk) = open.next_chunk(max_rows, self.stdin_wait)? {
                 return Ok(SourceOutput::Records(chunk));
             }
             self.done += open.split.size.unwrap_or(0);
@@ -157,7 +158,8 @@ impl SourceReader for FileReader {
         self.queue.push_back(split);
     }
 
-    async fn poll(&mut self, max_rows: usize, _max_wait: Duration) -> Result<SourceOutput> {
+    async fn poll(&mut self, max_rows: usize, max_wait: Duration) -> Result<SourceOutput> {
+        self.stdin_wait = max_wait.min(STDIN_WAIT);
         self.next_output(max_rows)
     }
 
@@ -227,7 +229,7 @@ impl OpenSplit {
     }
 
     /// None: the split is at its end. A chunk may be empty when standard input has nothing for now.
-    fn next_chunk(&mut self, max_rows: usize) -> Result<Option<RecordChunk>> {
+    fn next_chunk(&mut self, max_rows: usize, stdin_wait: Duration) -> Result<Option<RecordChunk>> {
         while !self.ended {
             if self.cutter.is_full(max_rows) {
                 return Ok(Some(self.cutter.take()));
@@ -237,7 +239,9 @@ impl OpenSplit {
             } else if self.at < self.filled {
                 self.at += self.cutter.feed(&self.buffer[self.at..self.filled], max_rows);
             } else {
-                match self.fill()? {
+                // What has come goes on at once; only who has nothing waits.
+                let wait = if self.cutter.waiting() > 0 { Duration::ZERO } else { stdin_wait };
+                match self.fill(wait)? {
                     Filled::Some => {}
                     Filled::Nothing => return Ok(Some(self.cutter.take())),
                     Filled::End => {
@@ -250,13 +254,13 @@ impl OpenSplit {
         Ok((self.cutter.waiting() > 0).then(|| self.cutter.take()))
     }
 
-    fn fill(&mut self) -> Result<Filled> {
+    fn fill(&mut self, stdin_wait: Duration) -> Result<Filled> {
         self.at = 0;
         self.filled = 0;
         let read = match &mut self.input {
             Input::File(file) => read_some(file, &mut self.buffer),
             Input::Gzip(decoder) => read_some(decoder, &mut self.buffer),
-            Input::Stdin(pump) => match pump.recv_timeout(STDIN_WAIT) {
+            Input::Stdin(pump) => match pump.recv_timeout(stdin_wait) {
                 Ok(Ok(bytes)) => {
                     self.buffer = bytes;
                     Ok(self.buffer.len())

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 const MANIFEST: &str = "manifest.json";
 const PREFIX: &str = "chk-";
 /// Of folders that are being written, and being removed.
-const NEW: &str = ".new-";
-const OLD: &str = ".old-";
+const NEW: &str = ".chk-new-";
+const OLD: &str = ".chk-old-";
 
 /// Which checkpoint a job goes on from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl CheckpointStore {
         for name in self.names()? {
             if name.starts_with(NEW) || name.starts_with(OLD) {
                 let path = self.folder.join(name);
-                std::fs::remove_dir_all(&path).map_err(|e| fail("remove", &path, &e))?;
+                remove(&path).map_err(|e| fail("remove", &path, &e))?;
             }
         }
         Ok(())
@@ -158,7 +158,8 @@ impl CheckpointStore {
         // In the same file system as its place, which a rename needs.
         let new = self.folder.join(format!("{NEW}{}-{}", epoch.0, provenance.attempt));
         let written = || -> std::io::Result<()> {
-            std::fs::create_dir_all(&new)?;
+            // Not the folder itself: if that is gone, so is its lock.
+            std::fs::create_dir(&new)?;
             let mut file = File::create(new.join(MANIFEST))?;
             file.write_all(&bytes)?;
             file.sync_all()?;
@@ -169,7 +170,7 @@ impl CheckpointStore {
         written().map_err(|e| {
             // What was not published well must not be found later.
             for half in [&new, &self.path(epoch)] {
-                let _ = std::fs::remove_dir_all(half);
+                let _ = remove(half);
             }
             fail("write", &self.path(epoch), &e)
         })?;
@@ -185,7 +186,7 @@ impl CheckpointStore {
                 // Renamed first: half a checkpoint must not look like a whole one.
                 let old = self.folder.join(format!("{OLD}{}", epoch.0));
                 std::fs::rename(self.path(*epoch), &old)
-                    .and_then(|()| std::fs::remove_dir_all(&old))
+                    .and_then(|()| remove(&old))
                     .map_err(|e| fail("remove", &self.path(*epoch), &e))?;
             }
             Ok(())
@@ -194,6 +195,15 @@ impl CheckpointStore {
             tracing::warn!("{e}");
         }
     }
+}
+
+/// Removes a checkpoint and nothing else that may lie there.
+fn remove(checkpoint: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(checkpoint.join(MANIFEST)) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    std::fs::remove_dir(checkpoint)
 }
 
 fn lock(folder: &Path) -> Result<File> {
@@ -300,11 +310,31 @@ mod tests {
         let first = store(dir.path());
         let error = CheckpointStore::open(dir.path(), 3).err().unwrap();
         assert!(error.message.contains("another running job"), "{error}");
-        for name in [".new-4-a", ".old-1"] {
+        for name in [".chk-new-4-a", ".chk-old-1", ".old-photos"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
+        std::fs::write(dir.path().join(".chk-old-1/manifest.json"), "{}").unwrap();
         drop(first);
-        let names = store(dir.path()).names().unwrap();
-        assert_eq!(names, ["lock"]);
+        let mut names = store(dir.path()).names().unwrap();
+        names.sort();
+        assert_eq!(names, [".old-photos", "lock"]);
+        // What is not ours is not removed, and said.
+        std::fs::create_dir(dir.path().join(".chk-old-2")).unwrap();
+        std::fs::write(dir.path().join(".chk-old-2/photo"), "").unwrap();
+        let error = CheckpointStore::open(dir.path(), 3).err().unwrap();
+        assert!(error.message.contains("cannot remove") && error.message.contains(".chk-old-2"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_not_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("ck");
+        let store = store(&folder);
+        publish(&store, 1..=1);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let provenance = Provenance { job: "j".into(), attempt: "a".into(), time: "t".into() };
+        let error = store.publish(&Checkpoint { epoch: Epoch(2), operators: vec![] }, &provenance).unwrap_err();
+        assert!(error.message.contains("cannot write") && error.domain.exit_code() == 3, "{error}");
+        assert!(!folder.exists());
     }
 }
