@@ -99,7 +99,7 @@ impl Decoder for PluginDecoder {
         self.runner.gather(&rows, &mut decoded, &mut errors)?;
         // Refusals of NULLs come beside those of the plugin.
         errors.sort_by_key(|e| e.row);
-        let columns = match &mut decoded.batches[..] {
+        let columns = match &decoded.batches[..] {
             [only] => only.clone(),
             batches => concat_batches(&self.rules.schema, batches.iter())?,
         };

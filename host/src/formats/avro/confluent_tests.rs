@@ -177,7 +177,7 @@ fn records_are_read_with_the_schema_they_were_written_with_and_each_is_asked_for
             "the record is empty",
             "the schema with the id 3 does not fit the table: the Avro schema is no record but string",
             "the schema with the id 4 does not fit the table: column id: Avro's string cannot become BIGINT",
-            "no schema with the id 9: the schema registry answers HTTP 404 Schema not found",
+            "no schema with the id 9: Schema not found",
             "not Avro of the table's schema: 1 bytes follow the record",
         ]
     );
@@ -266,10 +266,21 @@ fn a_registry_that_cannot_be_reached_fails_the_job_not_the_records() {
     let mut decoder = AvroConfluent.decoder(&table(vec![column("id", T::Int)], &url, &[])).unwrap();
     let error = decoder.decode(&chunk(&[vec![0_u8, 0, 0, 0, 1, 2]])).err().unwrap();
     assert_eq!(error.domain, crate::error::Domain::External);
-    assert!(error.message.starts_with("table t: the schema registry cannot be asked: "), "{error}");
+    assert!(error.message.starts_with("table t: the schema registry at http://"), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
     // Records without an id need no registry.
     assert_eq!(decoder.decode(&chunk(&["x"])).unwrap().errors.len(), 1);
+}
+
+#[test]
+fn a_wrong_password_or_path_fails_the_job_at_once() {
+    for (status, body) in [(401, "Unauthorized"), (403, "{}"), (404, "<html>")] {
+        let server = Server::start(move |_| (status, body.to_string()));
+        let mut decoder = AvroConfluent.decoder(&table(vec![column("id", T::Int)], &server.url, &[])).unwrap();
+        let error = decoder.decode(&chunk(&[vec![0_u8, 0, 0, 0, 1, 2]])).err().unwrap();
+        assert_eq!((error.domain, server.asked().len()), (crate::error::Domain::External, 1));
+        assert!(error.message.ends_with(&format!("cannot be asked: it answers HTTP {status}")), "{error}");
+    }
 }
 
 #[test]

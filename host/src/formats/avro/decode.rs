@@ -14,13 +14,13 @@ pub(super) struct RecordReader {
     types: Arc<Types>,
     plan: Plan,
     /// Defaults for columns that the records lack: (column, types, value, how it is read).
-    defaults: Vec<Default>,
+    defaults: Vec<DefaultValue>,
     null_on_error: bool,
     rules: TextRules,
 }
 
 /// A column's value where the writer's schema has no such field.
-struct Default {
+struct DefaultValue {
     column: usize,
     types: Arc<Types>,
     ty: TypeId,
@@ -47,8 +47,13 @@ impl RecordReader {
                 && let Some(value) = &field.default
             {
                 let read = super::read::read_type(own, field.ty, &columns[missing.column].logical_type)?;
-                let default =
-                    Default { column: missing.column, types: own.clone(), ty: field.ty, value: value.clone(), read };
+                let default = DefaultValue {
+                    column: missing.column,
+                    types: own.clone(),
+                    ty: field.ty,
+                    value: value.clone(),
+                    read,
+                };
                 defaults.push(default);
             }
         }

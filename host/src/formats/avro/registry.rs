@@ -51,7 +51,7 @@ impl std::fmt::Debug for Auth {
 pub(super) enum Refusal {
     /// The registry answered, and the answer is no: asking again changes nothing.
     Answer(String),
-    /// It cannot be reached; the job may be restarted.
+    /// It cannot be reached, or not like this: no fault of a record. The job may be restarted.
     Down(Error),
 }
 
@@ -109,15 +109,21 @@ impl Registry {
                 match self.ask_once(path, body) {
                     Ok(answer) => return Ok(answer),
                     Err(Attempt::Final(why)) => return Err(Refusal::Answer(why)),
+                    Err(Attempt::Denied(why)) => return Err(Refusal::Down(self.failed(&why))),
                     Err(Attempt::Again(why)) => {
-                        last = format!("{}: {why}", shown(&self.settings.urls[self.current]));
+                        last = why;
                         self.current = (self.current + 1) % self.settings.urls.len();
                     }
                 }
             }
         }
-        let message = format!("table {}: the schema registry cannot be asked: {last}", self.settings.table);
-        Err(Refusal::Down(Error::external(message).with_hint("is the option url right, and does the registry run?")))
+        Err(Refusal::Down(self.failed(&last)))
+    }
+
+    fn failed(&self, why: &str) -> Error {
+        let (table, urls) = (&self.settings.table, redacted(&self.settings.urls.join(", ")));
+        Error::external(format!("table {table}: the schema registry at {urls} cannot be asked: {why}"))
+            .with_hint("are url and password right, and does the registry run?")
     }
 
     fn ask_once(&self, path: &str, body: Option<&str>) -> std::result::Result<Value, Attempt> {
@@ -143,22 +149,28 @@ impl Registry {
         let text = response.body_mut().with_config().limit(ANSWER_MAX).read_to_string();
         let text = text.map_err(|e| Attempt::Again(redacted(&e.to_string())))?;
         let answer: Option<Value> = serde_json::from_str(&text).ok();
+        let error_code = answer.as_ref().and_then(|a| a.get("error_code")).and_then(Value::as_u64);
         let said = || {
             let message = answer.as_ref().and_then(|a| a.get("message")).and_then(Value::as_str);
             redacted(message.unwrap_or("").chars().take(500).collect::<String>().as_str())
         };
         match status {
             200..=299 => answer.ok_or_else(|| Attempt::Again("an answer that is no JSON".into())),
+            // An id that nobody has; a schema that does not go with its subject's others, or is none.
+            404 if error_code == Some(40403) => Err(Attempt::Final(said())),
+            409 | 422 => Err(Attempt::Final(format!("the schema registry answers HTTP {status} {}", said()))),
             // Too many requests, and what proxies and registries say while they start or elect a leader.
             429 | 500..=599 => Err(Attempt::Again(format!("HTTP {status} {}", said()).trim_end().to_string())),
-            401 | 403 => Err(Attempt::Final(format!("the schema registry refuses access (HTTP {status} {})", said()))),
-            _ => Err(Attempt::Final(format!("the schema registry answers HTTP {status} {}", said()))),
+            _ => Err(Attempt::Denied(format!("it answers HTTP {status} {}", said()).trim_end().to_string())),
         }
     }
 }
 
 enum Attempt {
+    /// An answer about what was asked.
     Final(String),
+    /// Not asked like this: a wrong url or password.
+    Denied(String),
     Again(String),
 }
 
@@ -193,11 +205,6 @@ fn redacted(text: &str) -> String {
     crate::sql::options::redact(text)
 }
 
-/// A URL for people: without a password.
-fn shown(url: &str) -> String {
-    redacted(url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +218,6 @@ mod tests {
     #[test]
     fn a_password_is_never_shown() {
         assert_eq!(format!("{:?}", Auth::basic("ada:secret")), "Auth(******)");
-        assert!(!shown("http://ada:secret@host:8081").contains("secret"));
+        assert!(!redacted("http://ada:secret@host:8081").contains("secret"));
     }
 }
