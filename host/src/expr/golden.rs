@@ -4,6 +4,7 @@
 use super::cast;
 use super::*;
 use crate::data::{FailurePolicy, LogicalType, Reason, RowError};
+use crate::sql::dialect::FlinkDialect;
 use arrow::array::*;
 use arrow::datatypes::*;
 use datafusion_common::config::ConfigOptions;
@@ -18,7 +19,7 @@ use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 use datafusion_sql::planner::{ParserOptions, SqlToRel};
-use sqlparser::{ast::Statement, dialect::GenericDialect, parser::Parser};
+use sqlparser::{ast::Statement, parser::Parser};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl Planner {
     }
 
     fn analyzed(&self, select: &str) -> DfResult<LogicalPlan> {
-        let parsed = Parser::parse_sql(&GenericDialect {}, select).map_err(|e| plan_datafusion_err!("{e}"))?.remove(0);
+        let parsed = Parser::parse_sql(&FlinkDialect, select).map_err(|e| plan_datafusion_err!("{e}"))?.remove(0);
         let Statement::Query(mut query) = parsed else { panic!("no query: {select}") };
         crate::plan::ast_passes::apply(&mut query);
         let options = ParserOptions::new()
@@ -199,6 +200,11 @@ fn shown(column: &ArrayRef, zone: chrono_tz::Tz) -> String {
     if column.is_null(0) {
         return "NULL".to_string();
     }
+    if column.data_type().is_nested() {
+        let mut json = String::new();
+        json_text::JsonColumn::new(column, false, zone).unwrap().push(0, &mut json);
+        return json;
+    }
     let mut none = |_: usize, _: &'static str| {};
     let text = cast::cast(column, &LogicalType::STRING, zone, &mut cast::Failures::new(&mut none)).unwrap();
     let text = text.as_string::<i32>().value(0).to_string();
@@ -260,6 +266,24 @@ fn golden_cases() {
     }
     assert!(wrong.is_empty(), "{} of {count} cases differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count >= 120, "only {count} cases");
+}
+
+#[test]
+fn every_function_has_a_golden_case() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/expr");
+    let cases: String = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "cases"))
+        .map(|p| std::fs::read_to_string(p).unwrap().to_lowercase())
+        .collect();
+    let without_call = ["current_timestamp", "localtimestamp", "current_date", "current_time", "localtime"];
+    let called = |name: &str| match without_call.contains(&name) {
+        true => cases.contains(name),
+        false => regex::Regex::new(&format!(r"\b{name}\(")).unwrap().is_match(&cases),
+    };
+    let missing: Vec<&str> = names().filter(|n| !called(n)).collect();
+    assert!(missing.is_empty(), "no case in tests/expr: {missing:?}");
 }
 
 /// Six rows of `x` and `s`.
