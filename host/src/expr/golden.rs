@@ -179,6 +179,10 @@ fn golden_row() -> RecordBatch {
 
 /// What an expression comes to: `TYPE => value`, `TYPE => error: ..` or `refused => message`.
 fn outcome(planner: &Planner, batch: &RecordBatch, plan: DfResult<LogicalPlan>) -> String {
+    outcome_of_row(planner, batch, plan, 0)
+}
+
+fn outcome_of_row(planner: &Planner, batch: &RecordBatch, plan: DfResult<LogicalPlan>, row: usize) -> String {
     let plan = match plan {
         Ok(plan) => plan,
         Err(e) => return format!("refused => {}", e.strip_backtrace()),
@@ -190,10 +194,49 @@ fn outcome(planner: &Planner, batch: &RecordBatch, plan: DfResult<LogicalPlan>) 
     let column = result.column(0);
     let t =
         LogicalType::from_arrow(column.data_type()).map_or_else(|| column.data_type().to_string(), |t| t.to_string());
-    match errors.first() {
+    match errors.iter().find(|e| e.row as usize == row) {
         Some(e) => format!("{t} => error: {}", e.message),
-        None => format!("{t} => {}", shown(column, planner.cx.time_zone)),
+        None => format!("{t} => {}", shown(&column.slice(row, 1), planner.cx.time_zone)),
     }
+}
+
+/// The golden row, a row of NULLs, the golden row; a slice of a longer batch, so that offsets do not begin at 0.
+fn golden_batch() -> RecordBatch {
+    let row = golden_row();
+    let nulls = row.columns().iter().map(|c| new_null_array(c.data_type(), 1)).collect();
+    let fields: Vec<Field> = row.schema().fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let row = RecordBatch::try_new(schema.clone(), row.columns().to_vec()).unwrap();
+    let nulls = RecordBatch::try_new(schema.clone(), nulls).unwrap();
+    arrow::compute::concat_batches(&schema, [&row, &row, &nulls, &row]).unwrap().slice(1, 3)
+}
+
+/// What a column says must not depend on the rows beside it, and no rows give none.
+#[test]
+fn golden_cases_hold_for_every_row_of_a_batch() {
+    let (batch, empty) = (golden_batch(), golden_batch().slice(0, 0));
+    let planner = Planner::new(batch.schema());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/expr");
+    let mut wrong = vec![];
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter(|_| path.extension().is_some_and(|e| e == "cases")) {
+            let Some((expression, expected)) = case(line) else { continue };
+            let Ok(plan) = planner.analyzed(&format!("SELECT {expression} AS x FROM t")) else { continue };
+            for row in [0, 2] {
+                let actual = outcome_of_row(&planner, &batch, Ok(plan.clone()), row);
+                if !agrees(expected, &actual) {
+                    wrong.push(format!("{expression}\n  expected {expected}\n  row {row}: {actual}"));
+                }
+            }
+            match planner.run(&plan, &empty) {
+                Ok((none, errors)) if none.num_rows() == 0 && errors.is_empty() => {}
+                other => wrong.push(format!("{expression}\n  of no rows: {other:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn shown(column: &ArrayRef, zone: chrono_tz::Tz) -> String {

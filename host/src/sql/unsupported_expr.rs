@@ -115,7 +115,7 @@ impl Walk<'_> {
             E::AnyOp { left, .. } | E::AllOp { left, .. } => self.refuse_expr(left.span(), "ANY and ALL"),
             E::Extract { field: _, syntax: sp::ExtractSyntax::From, expr } => self.expr(expr),
             E::Extract { field: _, syntax: sp::ExtractSyntax::Comma, expr } => {
-                self.refuse_expr(expr.span(), "EXTRACT(unit, value): write EXTRACT(unit FROM value)");
+                self.refuse_expr(expr.span(), "EXTRACT with commas: write EXTRACT(unit FROM value)");
             }
             E::Ceil { expr, field } | E::Floor { expr, field } => {
                 self.expr(expr);
@@ -271,6 +271,7 @@ impl Walk<'_> {
         } else if !super::special_forms::is_own(name) {
             // What the parser made of an operator has a name that no text can spell.
             self.function_name(&function_text(name), self.place(at));
+            self.own_form(&function_text(name), args, at);
         }
         let odd = [
             (*uses_odbc_syntax, "{fn ..}"),
@@ -288,6 +289,36 @@ impl Walk<'_> {
             sp::FunctionArguments::None => {}
             sp::FunctionArguments::Subquery(_) => self.refuse_expr(at, "a query as argument"),
             sp::FunctionArguments::List(list) => self.arguments(list, at),
+        }
+    }
+
+    /// Functions that are rewritten before planning, so that the planner does not know them: the number of arguments.
+    fn own_form(&mut self, name: &str, args: &sp::FunctionArguments, at: TokenSpan) {
+        const FORMS: &[(&str, std::ops::RangeInclusive<usize>, &str)] = &[
+            ("IF", 3..=3, "IF(condition, value, otherwise)"),
+            ("IFNULL", 2..=2, "IFNULL(value, otherwise)"),
+            ("NULLIF", 2..=2, "NULLIF(value, other)"),
+            ("MOD", 2..=2, "MOD(dividend, divisor)"),
+            ("ROUND", 1..=2, "ROUND(number [, digits])"),
+            ("TRUNCATE", 1..=2, "TRUNCATE(number [, digits])"),
+            ("UNIX_TIMESTAMP", 0..=2, "UNIX_TIMESTAMP([text [, pattern]])"),
+        ];
+        let given = match args {
+            sp::FunctionArguments::List(list) => list.args.len(),
+            _ => 0,
+        };
+        let keyworded = [
+            ("EXTRACT", "EXTRACT(unit FROM value)"),
+            ("OVERLAY", "OVERLAY(text PLACING new FROM position [FOR length])"),
+        ];
+        if let Some((_, form)) = keyworded.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+            self.refuse_expr(at, &format!("{name} with commas: write {form}"));
+        }
+        if let Some((_, range, form)) = FORMS.iter().find(|(n, ..)| n.eq_ignore_ascii_case(name))
+            && !range.contains(&given)
+        {
+            let message = format!("{form} does not take {given} arguments");
+            self.report(Diagnostic::error(codes::PLANNER, self.place(at), message));
         }
     }
 
