@@ -4,6 +4,7 @@
 use super::cast;
 use super::*;
 use crate::data::{FailurePolicy, LogicalType, Reason, RowError};
+use crate::sql::dialect::FlinkDialect;
 use arrow::array::*;
 use arrow::datatypes::*;
 use datafusion_common::config::ConfigOptions;
@@ -18,7 +19,7 @@ use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 use datafusion_sql::planner::{ParserOptions, SqlToRel};
-use sqlparser::{ast::Statement, dialect::GenericDialect, parser::Parser};
+use sqlparser::{ast::Statement, parser::Parser};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl Planner {
     }
 
     fn analyzed(&self, select: &str) -> DfResult<LogicalPlan> {
-        let parsed = Parser::parse_sql(&GenericDialect {}, select).map_err(|e| plan_datafusion_err!("{e}"))?.remove(0);
+        let parsed = Parser::parse_sql(&FlinkDialect, select).map_err(|e| plan_datafusion_err!("{e}"))?.remove(0);
         let Statement::Query(mut query) = parsed else { panic!("no query: {select}") };
         crate::plan::ast_passes::apply(&mut query);
         let options = ParserOptions::new()
@@ -178,6 +179,10 @@ fn golden_row() -> RecordBatch {
 
 /// What an expression comes to: `TYPE => value`, `TYPE => error: ..` or `refused => message`.
 fn outcome(planner: &Planner, batch: &RecordBatch, plan: DfResult<LogicalPlan>) -> String {
+    outcome_of_row(planner, batch, plan, 0)
+}
+
+fn outcome_of_row(planner: &Planner, batch: &RecordBatch, plan: DfResult<LogicalPlan>, row: usize) -> String {
     let plan = match plan {
         Ok(plan) => plan,
         Err(e) => return format!("refused => {}", e.strip_backtrace()),
@@ -189,15 +194,59 @@ fn outcome(planner: &Planner, batch: &RecordBatch, plan: DfResult<LogicalPlan>) 
     let column = result.column(0);
     let t =
         LogicalType::from_arrow(column.data_type()).map_or_else(|| column.data_type().to_string(), |t| t.to_string());
-    match errors.first() {
+    match errors.iter().find(|e| e.row as usize == row) {
         Some(e) => format!("{t} => error: {}", e.message),
-        None => format!("{t} => {}", shown(column, planner.cx.time_zone)),
+        None => format!("{t} => {}", shown(&column.slice(row, 1), planner.cx.time_zone)),
     }
+}
+
+/// The golden row, a row of NULLs, the golden row; a slice of a longer batch, so that offsets do not begin at 0.
+fn golden_batch() -> RecordBatch {
+    let row = golden_row();
+    let nulls = row.columns().iter().map(|c| new_null_array(c.data_type(), 1)).collect();
+    let fields: Vec<Field> = row.schema().fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+    let schema = Arc::new(Schema::new(fields));
+    let row = RecordBatch::try_new(schema.clone(), row.columns().to_vec()).unwrap();
+    let nulls = RecordBatch::try_new(schema.clone(), nulls).unwrap();
+    arrow::compute::concat_batches(&schema, [&row, &row, &nulls, &row]).unwrap().slice(1, 3)
+}
+
+/// What a column says must not depend on the rows beside it, and no rows give none.
+#[test]
+fn golden_cases_hold_for_every_row_of_a_batch() {
+    let (batch, empty) = (golden_batch(), golden_batch().slice(0, 0));
+    let planner = Planner::new(batch.schema());
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/expr");
+    let mut wrong = vec![];
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter(|_| path.extension().is_some_and(|e| e == "cases")) {
+            let Some((expression, expected)) = case(line) else { continue };
+            let Ok(plan) = planner.analyzed(&format!("SELECT {expression} AS x FROM t")) else { continue };
+            for row in [0, 2] {
+                let actual = outcome_of_row(&planner, &batch, Ok(plan.clone()), row);
+                if !agrees(expected, &actual) {
+                    wrong.push(format!("{expression}\n  expected {expected}\n  row {row}: {actual}"));
+                }
+            }
+            match planner.run(&plan, &empty) {
+                Ok((none, errors)) if none.num_rows() == 0 && errors.is_empty() => {}
+                other => wrong.push(format!("{expression}\n  of no rows: {other:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 fn shown(column: &ArrayRef, zone: chrono_tz::Tz) -> String {
     if column.is_null(0) {
         return "NULL".to_string();
+    }
+    if column.data_type().is_nested() {
+        let mut json = String::new();
+        json_text::JsonColumn::new(column, false, zone).unwrap().push(0, &mut json);
+        return json;
     }
     let mut none = |_: usize, _: &'static str| {};
     let text = cast::cast(column, &LogicalType::STRING, zone, &mut cast::Failures::new(&mut none)).unwrap();
@@ -260,6 +309,24 @@ fn golden_cases() {
     }
     assert!(wrong.is_empty(), "{} of {count} cases differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count >= 120, "only {count} cases");
+}
+
+#[test]
+fn every_function_has_a_golden_case() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/expr");
+    let cases: String = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|f| f.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "cases"))
+        .map(|p| std::fs::read_to_string(p).unwrap().to_lowercase())
+        .collect();
+    let without_call = ["current_timestamp", "localtimestamp", "current_date", "current_time", "localtime"];
+    let called = |name: &str| match without_call.contains(&name) {
+        true => cases.contains(name),
+        false => regex::Regex::new(&format!(r"\b{name}\(")).unwrap().is_match(&cases),
+    };
+    let missing: Vec<&str> = names().filter(|n| !called(n)).collect();
+    assert!(missing.is_empty(), "no case in tests/expr: {missing:?}");
 }
 
 /// Six rows of `x` and `s`.

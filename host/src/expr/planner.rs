@@ -105,6 +105,9 @@ impl FlinkOperators {
         right: Expr,
         r: &DataType,
     ) -> Result<Expr> {
+        if is_interval(l) || is_interval(r) {
+            return self.with_interval(sign, op, left, l, right, r);
+        }
         if types::is_text(l) && types::is_numeric(r) {
             return self.arithmetic(sign, op, self.cast(left, r)?, &read_as(r), right, r);
         }
@@ -117,6 +120,9 @@ impl FlinkOperators {
                 types::name(l),
                 types::name(r)
             );
+        }
+        if types::is_temporal(l) && types::is_temporal(r) {
+            return plan_err!("{} {sign} {}: write TIMESTAMPDIFF(unit, from, to)", types::name(l), types::name(r));
         }
         let exact = |t: &DataType| types::decimal_of(t).is_some() || *t == DataType::Null;
         let decimal = types::is_decimal(l) || types::is_decimal(r);
@@ -139,6 +145,28 @@ impl FlinkOperators {
         Ok(plain(op, left, right))
     }
 
+    /// `timestamp + interval`, `interval + timestamp`, `timestamp - interval`.
+    fn with_interval(
+        &self,
+        sign: &BinaryOperator,
+        op: Operator,
+        left: Expr,
+        l: &DataType,
+        right: Expr,
+        r: &DataType,
+    ) -> Result<Expr> {
+        match (op, is_interval(l), is_interval(r)) {
+            (Operator::Plus, false, true) => binary("$later", left, right, self.zone),
+            (Operator::Plus, true, false) => binary("$later", right, left, self.zone),
+            (Operator::Minus, false, true) => binary("$earlier", left, right, self.zone),
+            _ => plan_err!(
+                "{} {sign} {}: an INTERVAL can be added to a time, or taken from it",
+                types::name(l),
+                types::name(r)
+            ),
+        }
+    }
+
     /// Casts text to meet a value of type `to`.
     fn cast(&self, value: Expr, to: &DataType) -> Result<Expr> {
         match cast_type(&read_as(to)) {
@@ -146,6 +174,10 @@ impl FlinkOperators {
             None => plan_err!("text cannot be compared with {}", types::name(to)),
         }
     }
+}
+
+fn is_interval(t: &DataType) -> bool {
+    matches!(t, DataType::Interval(_))
 }
 
 /// As what text is read that meets a value of type `t`. Digits of the text must not get lost to the few that a

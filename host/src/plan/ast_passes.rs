@@ -2,6 +2,7 @@
 //! or drop (literal types, lengths of CHAR and VARCHAR), and forms that are others written short.
 
 use crate::data::LogicalType;
+use crate::sql::interval::Interval;
 use sqlparser::ast::{self as sp, VisitMut, VisitorMut};
 use std::ops::ControlFlow;
 
@@ -76,9 +77,9 @@ fn fold_sign(expr: &mut sp::Expr) {
     }
 }
 
-/// The unit of TIMESTAMPADD is a keyword, which would be looked up as a column.
+/// The unit of TIMESTAMPADD and TIMESTAMPDIFF is a keyword, which would be looked up as a column.
 fn name_unit(f: &mut sp::Function) {
-    if is_named(f, "timestampadd")
+    if (is_named(f, "timestampadd") || is_named(f, "timestampdiff"))
         && let sp::FunctionArguments::List(list) = &mut f.args
         && let Some(sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(unit))) = list.args.first_mut()
         && let sp::Expr::Identifier(ident) = unit
@@ -151,9 +152,79 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
             }
             None
         }
+        sp::Expr::SimilarTo { negated, expr, pattern, escape_char } => {
+            let escape = escape_char.take().map(sp::Expr::Value);
+            let test = call("$similar", [take(expr), take(pattern)].into_iter().chain(escape));
+            Some(if *negated { sp::Expr::UnaryOp { op: sp::UnaryOperator::Not, expr: Box::new(test) } } else { test })
+        }
+        sp::Expr::Position { expr, r#in } => Some(call("position", [take(expr), take(r#in)])),
+        sp::Expr::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+            let args = [take(expr), take(overlay_what), take(overlay_from)];
+            Some(call("$overlay", args.into_iter().chain(overlay_for.as_mut().map(take))))
+        }
+        sp::Expr::Extract { field, expr, .. } => Some(call("$extract", [unit(field), take(expr)])),
+        sp::Expr::Ceil { expr, field: sp::CeilFloorKind::DateTimeField(field) } => Some(rounded("ceil", expr, field)),
+        sp::Expr::Floor { expr, field: sp::CeilFloorKind::DateTimeField(field) } => Some(rounded("floor", expr, field)),
+        sp::Expr::Array(sp::Array { elem, named: true }) => Some(call("$array", std::mem::take(elem))),
+        sp::Expr::CompoundFieldAccess { root, access_chain } => {
+            Some(access_chain.iter_mut().fold(take(root), |whole, access| match access {
+                sp::AccessExpr::Subscript(sp::Subscript::Index { index }) => {
+                    let constant = written_integer(index).map(|n| text(&n, sqlparser::tokenizer::Span::empty()));
+                    call("$element", [whole, take_expr(index)].into_iter().chain(constant))
+                }
+                sp::AccessExpr::Dot(sp::Expr::Identifier(i)) => call("$field", [whole, text(&i.value, i.span)]),
+                // Refused by `sql::unsupported`.
+                _ => whole,
+            }))
+        }
+        sp::Expr::Interval(i) => interval(i).map(sp::Expr::Interval),
         sp::Expr::Function(f) => short_form(f),
         _ => None,
     }
+}
+
+/// The integer literal that an expression is: here still known as such, while the planner sees a cast. It goes on as
+/// text beside (or in the place of) the value, where a type or a check depends on it.
+fn written_integer(expr: &sp::Expr) -> Option<String> {
+    match expr {
+        sp::Expr::Cast { expr: inner, .. } => match inner.as_ref() {
+            sp::Expr::Value(v) => match &v.value {
+                sp::Value::Number(n, _) if n.parse::<i32>().is_ok() => Some(n.clone()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn unit(field: &sp::DateTimeField) -> sp::Expr {
+    text(&field.to_string(), sqlparser::tokenizer::Span::empty())
+}
+
+/// CEIL and FLOOR of a number, or of a time to a unit.
+fn rounded(name: &str, value: &mut Box<sp::Expr>, field: &sp::DateTimeField) -> sp::Expr {
+    match field {
+        sp::DateTimeField::NoDateTime => call(name, [take(value)]),
+        field => call(&format!("${name}"), [unit(field), take(value)]),
+    }
+}
+
+/// Every literal as `INTERVAL 'n MONTH'` or `INTERVAL 'n DAY m MILLISECOND'`, which DataFusion reads. What cannot be
+/// read was refused by `sql::unsupported`.
+fn interval(i: &sp::Interval) -> Option<sp::Interval> {
+    const DAY: i64 = 86_400_000;
+    let value = match crate::sql::interval::read(i).ok()? {
+        Interval::Months(n) => format!("{n} MONTH"),
+        Interval::Millis(n) => format!("{} DAY {} MILLISECOND", n / DAY, n % DAY),
+    };
+    Some(sp::Interval {
+        value: Box::new(text(&value, sqlparser::tokenizer::Span::empty())),
+        leading_field: None,
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    })
 }
 
 /// A number's type by its form: INT, BIGINT, DECIMAL of its digits, DOUBLE with an exponent.
@@ -228,6 +299,16 @@ fn short_form(f: &mut sp::Function) -> Option<sp::Expr> {
             let equal = binary(value.clone(), sp::BinaryOperator::Eq, other);
             Some(case(equal, sp::Expr::Value(sp::Value::Null.with_empty_span()), Some(value)))
         }
+        ("round" | "truncate", 2) => {
+            let (value, digits) = (next()?, next()?);
+            // The digits decide the type of a DECIMAL.
+            let digits = match written_integer(&digits) {
+                Some(n) => text(&n, sqlparser::tokenizer::Span::empty()),
+                None => digits,
+            };
+            Some(call(&format!("${name}"), [value, digits]))
+        }
+        ("unix_timestamp", 1 | 2) => Some(call("$unix_timestamp", std::iter::from_fn(next).take(2))),
         ("mod", 2) => Some(sp::Expr::Nested(Box::new(binary(next()?, sp::BinaryOperator::Modulo, next()?)))),
         _ => None,
     }
@@ -426,6 +507,21 @@ mod tests {
         assert_eq!(expr("a BETWEEN b AND c"), "(a >= b AND a <= c)");
         assert_eq!(expr("a LIKE 'x!_%' ESCAPE '!'"), r"a LIKE 'x\_%'");
         assert_eq!(expr("a NOT BETWEEN b AND c"), "(a < b OR a > c)");
+    }
+
+    #[test]
+    fn nested_values_and_intervals_are_written_out() {
+        assert_eq!(expr("ARRAY[a, b]"), "`$array`(a, b)");
+        assert_eq!(expr("a[b]"), "`$element`(a, b)");
+        assert_eq!(expr("a[2].x"), "`$field`(`$element`(a, CAST(2 AS INT), '2'), 'x')");
+        assert_eq!(expr("INTERVAL '1:30' MINUTE TO SECOND"), "INTERVAL '0 DAY 90000 MILLISECOND'");
+        assert_eq!(expr("INTERVAL '1' YEAR"), "INTERVAL '12 MONTH'");
+        assert_eq!(expr("ROUND(a, -1)"), "`$round`(a, '-1')");
+        assert_eq!(expr("ROUND(a, b)"), "`$round`(a, b)");
+        assert_eq!(expr("EXTRACT(YEAR FROM a)"), "`$extract`('YEAR', a)");
+        assert_eq!(expr("FLOOR(a TO DAY)"), "`$floor`('DAY', a)");
+        assert_eq!(expr("CEIL(a)"), "`ceil`(a)");
+        assert_eq!(expr("a NOT SIMILAR TO b ESCAPE '!'"), "NOT `$similar`(a, b, '!')");
     }
 
     #[test]

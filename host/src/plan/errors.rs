@@ -28,7 +28,40 @@ pub fn in_query(error: DataFusionError, query: &sp::Query, tables: &[&str], stat
             None => d.hint(format!("declared are {}", tables.join(", "))),
         }];
     }
-    to_diagnostics(error, statement)
+    let mut all = to_diagnostics(error, statement);
+    for d in all.iter_mut().filter(|d| d.span == Some(statement)) {
+        d.span = place_of_call(query, &d.message).or(d.span);
+    }
+    all
+}
+
+/// The call that `NAME: ..` speaks of, where the query has one of that name only.
+fn place_of_call(query: &sp::Query, message: &str) -> Option<Span> {
+    let (wanted, _) = message.split_once(": ")?;
+    let mut places = vec![];
+    let _ = sp::visit_expressions(query, |e| {
+        let (name, span) = match e {
+            sp::Expr::Function(f) => (f.name.to_string(), f.name.span()),
+            sp::Expr::Extract { .. } => ("EXTRACT".to_string(), e.span()),
+            sp::Expr::Position { .. } => ("POSITION".to_string(), e.span()),
+            sp::Expr::Overlay { .. } => ("OVERLAY".to_string(), e.span()),
+            sp::Expr::Ceil { .. } => ("CEIL".to_string(), e.span()),
+            sp::Expr::Floor { .. } => ("FLOOR".to_string(), e.span()),
+            sp::Expr::Substring { .. } => ("SUBSTRING".to_string(), e.span()),
+            sp::Expr::Array(_) => ("ARRAY".to_string(), e.span()),
+            sp::Expr::SimilarTo { .. } => ("SIMILAR".to_string(), e.span()),
+            sp::Expr::Cast { .. } => ("CAST".to_string(), e.span()),
+            _ => return ControlFlow::<()>::Continue(()),
+        };
+        if name.trim_start_matches('$').eq_ignore_ascii_case(wanted) {
+            places.push(span);
+        }
+        ControlFlow::Continue(())
+    });
+    match places.as_slice() {
+        [one] if one.start.line > 0 => Some((*one).into()),
+        _ => None,
+    }
 }
 
 fn place_of_column(query: &sp::Query, field: &Column) -> Option<Span> {

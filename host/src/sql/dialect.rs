@@ -1,7 +1,10 @@
 //! Flink's lexical rules for sqlparser.
 
+use super::special_forms;
+use sqlparser::ast::Expr;
 use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
 
 /// Backticks quote identifiers, identifiers may be Unicode, strings know only the `''` escape (flinkStreamSQL's `\'`
 /// is taken care of in `text.rs`), `FOR SYSTEM_TIME AS OF` follows a table. No trailing commas in queries:
@@ -54,6 +57,12 @@ impl Dialect for FlinkDialect {
                 | ELSE
                 | CAST
         )
+    }
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        special_forms::prefix(parser)
+    }
+    fn parse_infix(&self, parser: &mut Parser, left: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
+        special_forms::infix(parser, left)
     }
     fn supports_table_versioning(&self) -> bool {
         true

@@ -90,9 +90,14 @@ impl Walk<'_> {
             E::Function(f) => self.function(f),
             // `ROW(a, b)` and `(a, b)` have no value of their own yet.
             E::Tuple(_) | E::Struct { .. } | E::Named { .. } => self.refuse_expr(expr.span(), "row values"),
-            E::Array(_) | E::Map(_) | E::Dictionary(_) => self.refuse_expr(expr.span(), "array and map values"),
-            E::CompoundFieldAccess { root, access_chain: _ } => {
-                self.refuse_expr(root.span(), "access to nested values")
+            E::Array(sp::Array { elem, named: true }) => self.exprs(elem),
+            E::Array(sp::Array { elem: _, named: false }) => self.refuse_expr(expr.span(), "[..]: write ARRAY[..]"),
+            E::Map(_) | E::Dictionary(_) => self.refuse_expr(expr.span(), "{..}: write MAP[..]"),
+            E::CompoundFieldAccess { root, access_chain } => {
+                self.expr(root);
+                for access in access_chain {
+                    self.access(access, root);
+                }
             }
             E::JsonAccess { value, path: _ } => self.refuse_expr(value.span(), "access by :"),
             E::InSubquery { expr, subquery: _, negated: _ } => self.refuse_expr(expr.span(), "IN (SELECT ..)"),
@@ -100,17 +105,32 @@ impl Walk<'_> {
             E::Exists { subquery, negated: _ } => self.refuse_expr(subquery.span(), "EXISTS"),
             E::Subquery(q) => self.refuse_expr(q.span(), "a query as a value"),
             E::ILike { expr, .. } => self.refuse_expr(expr.span(), "ILIKE"),
-            E::SimilarTo { expr, .. } => self.refuse_expr(expr.span(), "SIMILAR TO"),
-            E::RLike { expr, .. } => self.refuse_expr(expr.span(), "RLIKE and REGEXP"),
+            E::SimilarTo { negated: _, expr, pattern, escape_char } => {
+                self.exprs([expr.as_ref(), pattern.as_ref()]);
+                if let Some(e) = escape_char {
+                    self.value(e);
+                }
+            }
+            E::RLike { expr, .. } => self.refuse_expr(expr.span(), "RLIKE: write REGEXP(text, pattern)"),
             E::AnyOp { left, .. } | E::AllOp { left, .. } => self.refuse_expr(left.span(), "ANY and ALL"),
-            E::Extract { expr, .. } => self.refuse_expr(expr.span(), "EXTRACT"),
-            E::Ceil { expr, .. } => self.refuse_expr(expr.span(), "CEIL"),
-            E::Floor { expr, .. } => self.refuse_expr(expr.span(), "FLOOR"),
-            E::Position { expr, .. } => self.refuse_expr(expr.span(), "POSITION"),
-            E::Overlay { expr, .. } => self.refuse_expr(expr.span(), "OVERLAY"),
+            E::Extract { field: _, syntax: sp::ExtractSyntax::From, expr } => self.expr(expr),
+            E::Extract { field: _, syntax: sp::ExtractSyntax::Comma, expr } => {
+                self.refuse_expr(expr.span(), "EXTRACT with commas: write EXTRACT(unit FROM value)");
+            }
+            E::Ceil { expr, field } | E::Floor { expr, field } => {
+                self.expr(expr);
+                if let sp::CeilFloorKind::Scale(digits) = field {
+                    self.refuse_expr(digits.span, "CEIL and FLOOR with a number of digits: write ROUND or TRUNCATE");
+                }
+            }
+            E::Position { expr, r#in } => self.exprs([expr.as_ref(), r#in.as_ref()]),
+            E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                self.exprs([expr.as_ref(), overlay_what.as_ref(), overlay_from.as_ref()]);
+                self.exprs(overlay_for.as_deref());
+            }
             E::Convert { expr, .. } => self.refuse_expr(expr.span(), "CONVERT: write CAST"),
             E::AtTimeZone { timestamp, .. } => self.refuse_expr(timestamp.span(), "AT TIME ZONE"),
-            E::Interval(i) => self.refuse_expr(i.value.span(), "INTERVAL: write TIMESTAMPADD"),
+            E::Interval(i) => self.interval(i),
             E::Collate { expr, .. } => self.refuse_expr(expr.span(), "COLLATE"),
             E::IsNormalized { expr, .. } => self.refuse_expr(expr.span(), "IS NORMALIZED"),
             E::Prefixed { prefix, .. } => self.refuse_expr(prefix.span, "a prefixed text"),
@@ -127,6 +147,27 @@ impl Walk<'_> {
                 self.binary_operator(op, right);
                 self.exprs([left.as_ref(), right.as_ref()]);
             }
+        }
+    }
+
+    /// `[1]`, `['key']`, `.field`
+    fn access(&mut self, access: &sp::AccessExpr, root: &sp::Expr) {
+        match access {
+            sp::AccessExpr::Dot(sp::Expr::Identifier(i)) => self.ident(i),
+            sp::AccessExpr::Dot(_) => {
+                self.refuse_expr(root.span(), "this after a point: only fields of a ROW have names")
+            }
+            sp::AccessExpr::Subscript(sp::Subscript::Index { index }) => self.expr(index),
+            sp::AccessExpr::Subscript(sp::Subscript::Slice { .. }) => {
+                self.refuse_expr(root.span(), "[from:to]: write ARRAY_SLICE(array, from, to)");
+            }
+        }
+    }
+
+    fn interval(&mut self, interval: &sp::Interval) {
+        if let Err(message) = super::interval::read(interval) {
+            let place = self.place(interval.value.span());
+            self.report(Diagnostic::error(codes::BAD_LITERAL, place, message));
         }
     }
 
@@ -208,6 +249,15 @@ impl Walk<'_> {
         );
         if !allowed || *uses_odbc_syntax {
             self.refuse_expr(value.span, &format!("{data_type} literals"));
+            return;
+        }
+        // A CAST of text is lenient where a literal, which was written by hand, is a slip.
+        if let sp::Value::SingleQuotedString(text) = &value.value
+            && !is_sound_literal(data_type, text)
+        {
+            let message = format!("{data_type} '{text}' does not exist");
+            let hint = "written DATE '2024-01-31', TIME '23:59:59', TIMESTAMP '2024-01-31 23:59:59.123'";
+            self.report(Diagnostic::error(codes::BAD_LITERAL, self.place(value.span), message).hint(hint));
         }
     }
 
@@ -218,8 +268,10 @@ impl Walk<'_> {
         self.object_name(name);
         if over.is_some() {
             self.refuse_expr(at, "OVER windows");
-        } else {
+        } else if !super::special_forms::is_own(name) {
+            // What the parser made of an operator has a name that no text can spell.
             self.function_name(&function_text(name), self.place(at));
+            self.own_form(&function_text(name), args, at);
         }
         let odd = [
             (*uses_odbc_syntax, "{fn ..}"),
@@ -237,6 +289,36 @@ impl Walk<'_> {
             sp::FunctionArguments::None => {}
             sp::FunctionArguments::Subquery(_) => self.refuse_expr(at, "a query as argument"),
             sp::FunctionArguments::List(list) => self.arguments(list, at),
+        }
+    }
+
+    /// Functions that are rewritten before planning, so that the planner does not know them: the number of arguments.
+    fn own_form(&mut self, name: &str, args: &sp::FunctionArguments, at: TokenSpan) {
+        const FORMS: &[(&str, std::ops::RangeInclusive<usize>, &str)] = &[
+            ("IF", 3..=3, "IF(condition, value, otherwise)"),
+            ("IFNULL", 2..=2, "IFNULL(value, otherwise)"),
+            ("NULLIF", 2..=2, "NULLIF(value, other)"),
+            ("MOD", 2..=2, "MOD(dividend, divisor)"),
+            ("ROUND", 1..=2, "ROUND(number [, digits])"),
+            ("TRUNCATE", 1..=2, "TRUNCATE(number [, digits])"),
+            ("UNIX_TIMESTAMP", 0..=2, "UNIX_TIMESTAMP([text [, pattern]])"),
+        ];
+        let given = match args {
+            sp::FunctionArguments::List(list) => list.args.len(),
+            _ => 0,
+        };
+        let keyworded = [
+            ("EXTRACT", "EXTRACT(unit FROM value)"),
+            ("OVERLAY", "OVERLAY(text PLACING new FROM position [FOR length])"),
+        ];
+        if let Some((_, form)) = keyworded.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+            self.refuse_expr(at, &format!("{name} with commas: write {form}"));
+        }
+        if let Some((_, range, form)) = FORMS.iter().find(|(n, ..)| n.eq_ignore_ascii_case(name))
+            && !range.contains(&given)
+        {
+            let message = format!("{form} does not take {given} arguments");
+            self.report(Diagnostic::error(codes::PLANNER, self.place(at), message));
         }
     }
 
@@ -266,4 +348,49 @@ impl Walk<'_> {
 fn function_text(name: &sp::ObjectName) -> String {
     let parts = name.0.iter().filter_map(|p| p.as_ident()).map(|i| i.value.as_str());
     parts.collect::<Vec<_>>().join(".")
+}
+
+/// Whether the date exists and the clock shows such a time; digits beyond the ninth are too many.
+fn is_sound_literal(data_type: &sp::DataType, text: &str) -> bool {
+    use chrono::{NaiveDate, NaiveTime};
+    let date = |t: &str| t.len() <= 10 && NaiveDate::parse_from_str(t, "%Y-%m-%d").is_ok();
+    let time = |t: &str| {
+        let (clock, fraction) = t.split_once('.').unwrap_or((t, "0"));
+        let digits = (1..=9).contains(&fraction.len()) && fraction.bytes().all(|b| b.is_ascii_digit());
+        digits && clock.len() <= 8 && NaiveTime::parse_from_str(clock, "%H:%M:%S").is_ok_and(|_| !clock.ends_with("60"))
+    };
+    match data_type {
+        sp::DataType::Date => date(text),
+        sp::DataType::Time(..) => time(text),
+        _ => match text.split_once(' ') {
+            Some((day, clock)) => date(day) && time(clock),
+            None => date(text),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_of_days_and_times_that_do_not_exist_are_known() {
+        let timestamp = sp::DataType::Timestamp(None, sp::TimezoneInfo::None);
+        let time = sp::DataType::Time(None, sp::TimezoneInfo::None);
+        for (data_type, text, sound) in [
+            (&timestamp, "2024-02-29 10:00:00", true),
+            (&timestamp, "2024-02-29 10:00:00.123456789", true),
+            (&timestamp, "2024-02-30 10:00:00", false),
+            (&timestamp, "2024-02-28 24:00:00", false),
+            (&timestamp, "2024-02-28T10:00:00", false),
+            (&timestamp, "2024-02-28", true),
+            (&sp::DataType::Date, "2023-02-29", false),
+            (&sp::DataType::Date, "2023-02-28", true),
+            (&time, "23:59:59", true),
+            (&time, "23:59:60", false),
+            (&time, "25:00:00", false),
+        ] {
+            assert_eq!(is_sound_literal(data_type, text), sound, "{data_type} {text}");
+        }
+    }
 }

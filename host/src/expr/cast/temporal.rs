@@ -13,20 +13,20 @@ use std::sync::Arc;
 
 /// A value of a temporal column; TIMESTAMP_LTZ is already the wall clock in the job's zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Moment {
+pub(in crate::expr) enum Moment {
     Date(NaiveDate),
     Time(NaiveTime),
     DateTime(NaiveDateTime),
 }
 
 /// A temporal column, to be read value by value.
-pub(super) enum Moments<'a> {
+pub(in crate::expr) enum Moments<'a> {
     Date(&'a Date32Array),
     Time(Numbers<'a>, TimeUnit),
     DateTime(Numbers<'a>, TimeUnit, Option<Tz>),
 }
 
-pub(super) enum Numbers<'a> {
+pub(in crate::expr) enum Numbers<'a> {
     Short(&'a [i32]),
     Long(&'a [i64]),
 }
@@ -41,7 +41,7 @@ impl Numbers<'_> {
 }
 
 /// Reads `source`, a DATE, TIME or TIMESTAMP column.
-pub(super) fn moments(source: &ArrayRef, zone: Tz) -> Result<Moments<'_>, ArrowError> {
+pub(in crate::expr) fn moments(source: &ArrayRef, zone: Tz) -> Result<Moments<'_>, ArrowError> {
     use TimeUnit::*;
     Ok(match source.data_type() {
         DataType::Date32 => Moments::Date(source.as_primitive()),
@@ -260,7 +260,7 @@ fn cut(nanos: u32, precision: u8) -> u32 {
 }
 
 /// `DateTimeUtils.parseDate`: `yyyy[-M[-d]]`; what follows a blank is not looked at.
-fn parse_date(text: &str) -> Option<NaiveDate> {
+pub(in crate::expr) fn parse_date(text: &str) -> Option<NaiveDate> {
     let text = text.find(' ').filter(|at| *at > 0).map_or(text, |at| &text[..at]);
     let mut parts = text.splitn(3, '-').map(|p| digits(p.trim()));
     let year = i32::try_from(parts.next()??).ok().filter(|y| *y <= 9999)?;

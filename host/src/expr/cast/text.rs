@@ -10,7 +10,7 @@ use chrono_tz::Tz;
 use std::fmt::Write as _;
 
 /// Text of every value of an atomic column; `zone` is the one in which TIMESTAMP_LTZ is shown.
-pub(super) fn column(source: &ArrayRef, zone: Tz) -> Result<StringArray, ArrowError> {
+pub(in crate::expr) fn column(source: &ArrayRef, zone: Tz) -> Result<StringArray, ArrowError> {
     macro_rules! display {
         ($t:ty) => {{
             let a = source.as_primitive::<$t>();
@@ -151,7 +151,7 @@ pub(super) fn decimal(unscaled: i128, scale: u8, out: &mut String) {
 }
 
 /// `Double.toString`.
-pub(super) fn double(value: f64, out: &mut String) {
+pub(in crate::expr) fn double(value: f64, out: &mut String) {
     java_float(format_args!("{value:e}"), value, out);
 }
 

@@ -1,14 +1,20 @@
 //! One evaluation of a function: its arguments, and where its errors go.
 
 use crate::data::{Reason, RowError};
+use crate::expr::cast::text::offset;
 use crate::expr::errors;
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, StringArray, UInt32Array};
-use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
+use arrow::array::NullBufferBuilder;
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float64Array, Int64Array, PrimitiveArray, StringArray,
+    UInt32Array,
+};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use chrono_tz::Tz;
 use datafusion_common::{DataFusionError, Result, ScalarValue, internal_err};
 use datafusion_expr::ColumnarValue;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// A call as the planner sees it: types, and the values of constant arguments.
 pub struct Binding<'a> {
@@ -117,9 +123,53 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// A text per row; None is NULL, and what `f` had written for it is dropped.
+    pub fn text_rows(&self, mut f: impl FnMut(usize, &mut String) -> Option<()>) -> Result<ArrayRef> {
+        let mut data = String::new();
+        let mut offsets = Vec::with_capacity(self.rows + 1);
+        offsets.push(0);
+        let mut valid = NullBufferBuilder::new(self.rows);
+        for row in 0..self.rows {
+            let start = data.len();
+            match f(row, &mut data) {
+                Some(()) => valid.append_non_null(),
+                None => {
+                    data.truncate(start);
+                    valid.append_null();
+                }
+            }
+            offsets.push(offset(data.len())?);
+        }
+        let offsets = OffsetBuffer::new(offsets.into());
+        Ok(Arc::new(StringArray::try_new(offsets, Buffer::from_vec(data.into_bytes()), valid.finish())?))
+    }
+
+    /// A number, a date or a timestamp per row, of the type `T`, which is the call's.
+    pub fn primitive_rows<T: ArrowPrimitiveType>(&self, f: impl FnMut(usize) -> Option<T::Native>) -> ArrayRef {
+        let values: PrimitiveArray<T> = (0..self.rows).map(f).collect();
+        Arc::new(values)
+    }
+
+    pub fn boolean_rows(&self, f: impl FnMut(usize) -> Option<bool>) -> ArrayRef {
+        Arc::new((0..self.rows).map(f).collect::<BooleanArray>())
+    }
+
+    pub fn longs(&self, index: usize) -> Result<Int64Array> {
+        self.numbers::<Int64Type>(index)
+    }
+
+    pub fn doubles(&self, index: usize) -> Result<Float64Array> {
+        self.numbers::<Float64Type>(index)
+    }
+
     pub fn internal<T>(&self, what: &str) -> Result<T> {
         internal_err!("function {} {what}", self.name)
     }
+}
+
+/// The value in a row; None: NULL.
+pub fn at<T: ArrowPrimitiveType>(column: &PrimitiveArray<T>, row: usize) -> Option<T::Native> {
+    column.is_valid(row).then(|| column.value(row))
 }
 
 /// A text argument.

@@ -3,12 +3,26 @@
 //! and casts; SQL cannot spell them.
 
 mod arithmetic;
+mod arrays;
 mod call;
 mod casting;
+mod codec;
 mod conditional;
+mod hash;
+mod intervals;
+mod json;
+mod json_build;
+mod maps;
+mod math;
 mod nested;
+mod pool;
+mod regexes;
 mod text;
+mod text_build;
+mod text_search;
 mod time;
+mod time_parts;
+mod time_text;
 pub(super) mod types;
 
 pub(super) use call::{Binding, Call};
@@ -34,6 +48,8 @@ pub(super) struct Builtin {
     pub fallible: bool,
     /// Answers differently from batch to batch, so nothing may fold it.
     pub volatile: bool,
+    /// Answers differently from row to row.
+    pub per_row: bool,
     /// The result is the processing-time attribute.
     pub proctime: bool,
     /// The types that arguments of these types are cast to, or what fits instead. Its own answers stay as they are.
@@ -49,6 +65,7 @@ const PURE: Builtin = Builtin {
     name: "",
     fallible: false,
     volatile: false,
+    per_row: false,
     proctime: false,
     coerce: types::none,
     returns: types::text,
@@ -62,6 +79,19 @@ static BUILTINS: &[&[Builtin]] = &[
     time::FUNCTIONS,
     casting::FUNCTIONS,
     nested::FUNCTIONS,
+    text_build::FUNCTIONS,
+    text_search::FUNCTIONS,
+    regexes::FUNCTIONS,
+    codec::FUNCTIONS,
+    hash::FUNCTIONS,
+    math::FUNCTIONS,
+    time_parts::FUNCTIONS,
+    time_text::FUNCTIONS,
+    intervals::FUNCTIONS,
+    arrays::FUNCTIONS,
+    maps::FUNCTIONS,
+    json::FUNCTIONS,
+    json_build::FUNCTIONS,
 ];
 
 fn builtins() -> impl Iterator<Item = &'static Builtin> {
@@ -69,7 +99,7 @@ fn builtins() -> impl Iterator<Item = &'static Builtin> {
 }
 
 /// Functions that `plan::ast_passes` turns into others.
-const REWRITTEN: [&str; 7] = ["if", "ifnull", "nullif", "mod", "trim", "cast", "try_cast"];
+const REWRITTEN: [&str; 9] = ["if", "ifnull", "nullif", "mod", "trim", "cast", "try_cast", "extract", "overlay"];
 
 /// The names that SQL may call, lower case (function names ignore case): for refusing the others and suggesting.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -173,6 +203,10 @@ impl ScalarUDFImpl for FlinkFunction {
         Ok(match (self.def.name, args.as_slice()) {
             ("$cast", [value, to]) => format!("CAST({value} AS {to})"),
             ("$field", [row, name]) => format!("{row}.{name}"),
+            ("$element", [whole, at, ..]) => format!("{whole}[{at}]"),
+            ("$array" | "$map", all) => format!("{}[{}]", self.shown_name(), all.join(", ")),
+            ("$later", [t, interval]) => format!("{t} + {interval}"),
+            ("$earlier", [t, interval]) => format!("{t} - {interval}"),
             ("$try_cast", [value, to]) => format!("TRY_CAST({value} AS {to})"),
             (name, [l, r]) if arithmetic::sign(name).is_some() => {
                 format!("{l} {} {r}", arithmetic::sign(name).unwrap_or_default())
@@ -223,7 +257,7 @@ impl ScalarUDFImpl for FlinkFunction {
             _ => None,
         };
         // Constants are evaluated once; a volatile function without arguments answers once a batch.
-        let constant = values.iter().all(|v| matches!(v, ColumnarValue::Scalar(_)));
+        let constant = !self.def.per_row && values.iter().all(|v| matches!(v, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
         let call =
             Call::new(self.def.name, values, rows, args.return_field.data_type(), self.time_zone, row_ids, constant);
@@ -259,7 +293,18 @@ mod tests {
         let all: Vec<_> = names().collect();
         let unique: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(unique.len(), all.len());
-        assert!(all.iter().all(|n| n.chars().all(|c| c.is_ascii_lowercase() || c == '_')), "{all:?}");
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        assert!(all.iter().all(|n| n.chars().all(plain)), "{all:?}");
+    }
+
+    /// docs/functions.md has a row for each.
+    #[test]
+    fn every_name_is_documented() {
+        let page = include_str!("../../../../docs/functions.md");
+        let words: std::collections::HashSet<String> =
+            page.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase).collect();
+        let missing: Vec<_> = names().filter(|n| !words.contains(*n)).collect();
+        assert!(missing.is_empty(), "not in docs/functions.md: {missing:?}");
     }
 
     #[test]

@@ -1,13 +1,35 @@
 //! Parts of nested values.
 
 use super::{Binding, Builtin, Call, PURE, types};
-use arrow::array::{Array, ArrayRef, AsArray, make_array};
+use arrow::array::{Array, ArrayRef, AsArray, StructArray, make_array};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use datafusion_common::Result;
+use std::sync::Arc;
 
-pub(super) const FUNCTIONS: &[Builtin] =
-    &[Builtin { name: "$field", coerce, returns: field_type, eval: field, ..PURE }];
+pub(super) const FUNCTIONS: &[Builtin] = &[
+    Builtin { name: "$field", coerce, returns: field_type, eval: field, ..PURE },
+    Builtin { name: "row", coerce: row_args, returns: row_type, eval: row, ..PURE },
+];
+
+fn row_args(types: &[DataType]) -> std::result::Result<Vec<DataType>, String> {
+    if types.is_empty() {
+        return Err("takes at least one value".to_string());
+    }
+    Ok(types.iter().map(|t| if *t == DataType::Null { DataType::Utf8 } else { t.clone() }).collect())
+}
+
+/// The fields are called as Flink calls columns without a name.
+fn row_type(binding: &Binding<'_>) -> std::result::Result<DataType, String> {
+    let field = |(i, t): (usize, &DataType)| Field::new(format!("EXPR${i}"), t.clone(), true);
+    Ok(DataType::Struct(binding.types.iter().enumerate().map(field).collect()))
+}
+
+fn row(call: &Call<'_>) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = call.returns else { return call.internal("was planned for another type") };
+    let columns = (0..call.arg_count()).map(|i| call.array(i)).collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, None)?))
+}
 
 fn coerce(types: &[DataType]) -> std::result::Result<Vec<DataType>, String> {
     match types {

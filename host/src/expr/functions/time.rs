@@ -3,18 +3,20 @@
 use super::call::Texts;
 use super::{Binding, Builtin, Call, PURE, types};
 use crate::data::{LogicalType, Reason};
-use crate::expr::cast::temporal::{datetime_of, number_of, parse_timestamp, to_instant, to_wall_clock};
+use crate::expr::cast::temporal::{
+    Moment, datetime_of, moments, number_of, parse_timestamp, to_instant, to_wall_clock,
+};
 use crate::expr::cast::text::build;
 use crate::expr::clock;
 use crate::expr::java_format::JavaFormat;
 use arrow::array::*;
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::*;
-use chrono::{Days, Months, NaiveDate, NaiveDateTime, TimeDelta};
+use chrono::{Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 use datafusion_common::Result;
 use std::sync::Arc;
 
-const VOLATILE: Builtin = Builtin { volatile: true, ..PURE };
+pub(super) const VOLATILE: Builtin = Builtin { volatile: true, ..PURE };
 
 pub(super) const FUNCTIONS: &[Builtin] = &[
     Builtin {
@@ -38,14 +40,17 @@ pub(super) const FUNCTIONS: &[Builtin] = &[
     Builtin { name: "current_timestamp", returns: types::instant_millis, eval: instant_now, ..VOLATILE },
     Builtin { name: "now", returns: types::instant_millis, eval: instant_now, ..VOLATILE },
     Builtin { name: "localtimestamp", returns: types::timestamp_millis, eval: local_now, ..VOLATILE },
+    Builtin { name: "current_row_timestamp", returns: types::instant_millis, eval: instant_now, ..VOLATILE },
     Builtin { name: "current_date", returns: types::date, eval: today, ..VOLATILE },
+    Builtin { name: "current_time", returns: types::time, eval: time_now, ..VOLATILE },
+    Builtin { name: "localtime", returns: types::time, eval: time_now, ..VOLATILE },
 ];
 
 type Coerced = std::result::Result<Vec<DataType>, String>;
 type Returns = std::result::Result<DataType, String>;
 
 /// A constant pattern is read at plan time, so that its faults are the job's and not a row's.
-fn check_pattern(binding: &Binding<'_>) -> std::result::Result<(), String> {
+pub(super) fn check_pattern(binding: &Binding<'_>) -> std::result::Result<(), String> {
     match binding.text(1) {
         Some(pattern) => JavaFormat::new(pattern).map(drop),
         None => Ok(()),
@@ -80,13 +85,13 @@ fn timestamps(call: &Call<'_>, value: impl Fn(usize) -> Option<NaiveDateTime>) -
 }
 
 /// The pattern argument: one for all rows, or a column of them.
-enum Patterns<'a> {
+pub(super) enum Patterns<'a> {
     Constant(Option<JavaFormat>),
     Column(&'a Call<'a>, Texts<'a>),
 }
 
 impl<'a> Patterns<'a> {
-    fn new(call: &'a Call<'a>, index: usize) -> Result<Self> {
+    pub fn new(call: &'a Call<'a>, index: usize) -> Result<Self> {
         Ok(match call.texts(index)? {
             // The planner has read a constant pattern before; NULL stays NULL.
             Texts::Constant(text) => Patterns::Constant(text.and_then(|t| JavaFormat::new(t).ok())),
@@ -95,7 +100,7 @@ impl<'a> Patterns<'a> {
     }
 
     /// None refuses the row unless its pattern is NULL.
-    fn get(&self, row: usize) -> Option<std::borrow::Cow<'_, JavaFormat>> {
+    pub fn get(&self, row: usize) -> Option<std::borrow::Cow<'_, JavaFormat>> {
         match self {
             Patterns::Constant(format) => format.as_ref().map(std::borrow::Cow::Borrowed),
             Patterns::Column(call, texts) => match JavaFormat::new(texts.get(row)?) {
@@ -175,13 +180,31 @@ impl<'a> WallClocks<'a> {
     }
 }
 
+/// The wall clock times of a DATE (midnight), TIME (of 1970-01-01) or TIMESTAMP argument, or of its text.
+pub(super) fn walls(call: &Call<'_>, index: usize) -> Result<Vec<Option<NaiveDateTime>>> {
+    let source = call.array(index)?;
+    if *source.data_type() == DataType::Utf8 {
+        let text = source.as_string::<i32>();
+        return Ok((0..call.rows).map(|i| text.is_valid(i).then(|| text.value(i)).and_then(parse_timestamp)).collect());
+    }
+    let moments = moments(&source, call.time_zone)?;
+    let wall = |i: usize| {
+        Some(match moments.at(i)? {
+            Moment::Date(d) => d.and_time(NaiveTime::MIN),
+            Moment::Time(t) => NaiveDate::from_epoch_days(0)?.and_time(t),
+            Moment::DateTime(t) => t,
+        })
+    };
+    Ok((0..call.rows).map(|i| source.is_valid(i).then(|| wall(i)).flatten()).collect())
+}
+
 /// The 64-bit numbers of a timestamp column, whatever its unit.
-fn raw_values(source: &ArrayRef) -> Vec<i64> {
+pub(super) fn raw_values(source: &ArrayRef) -> Vec<i64> {
     let data = source.to_data();
     data.buffers().first().map(|_| data.buffer::<i64>(0)[..data.len()].to_vec()).unwrap_or_default()
 }
 
-const UNITS: &str = "YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE or SECOND";
+pub(super) const UNITS: &str = "YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE or SECOND";
 
 /// The unit (as text), how many, and what to add to.
 fn add_args(args: &[DataType]) -> Coerced {
@@ -202,12 +225,12 @@ fn add_args(args: &[DataType]) -> Coerced {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Step {
+pub(super) enum Step {
     Months(i64),
     Seconds(i64),
 }
 
-fn step(unit: &str) -> Option<Step> {
+pub(super) fn step(unit: &str) -> Option<Step> {
     let unit = unit.to_ascii_uppercase();
     Some(match unit.strip_prefix("SQL_TSI_").unwrap_or(&unit) {
         "YEAR" => Step::Months(12),
@@ -277,7 +300,7 @@ fn timestamp_add(call: &Call<'_>) -> Result<ArrayRef> {
 }
 
 /// Months keep the day of the month, or take the month's last.
-fn shifted(t: NaiveDateTime, step: Step, count: i64) -> Option<NaiveDateTime> {
+pub(super) fn shifted(t: NaiveDateTime, step: Step, count: i64) -> Option<NaiveDateTime> {
     match step {
         Step::Months(months) => {
             let months = count.checked_mul(months)?;
@@ -294,7 +317,7 @@ fn shifted(t: NaiveDateTime, step: Step, count: i64) -> Option<NaiveDateTime> {
 }
 
 /// Numbers as a DATE or TIMESTAMP column.
-fn as_type(numbers: Vec<Option<i64>>, to: &DataType) -> Result<ArrayRef> {
+pub(super) fn as_type(numbers: Vec<Option<i64>>, to: &DataType) -> Result<ArrayRef> {
     let values = Int64Array::from(numbers);
     if *to == DataType::Date32 {
         let days: Date32Array = values.iter().map(|v| v.map(|v| v as i32)).collect();
@@ -316,4 +339,9 @@ fn local_now(call: &Call<'_>) -> Result<ArrayRef> {
 fn today(call: &Call<'_>) -> Result<ArrayRef> {
     let wall = to_wall_clock(clock::now(), call.time_zone);
     as_type(vec![Some(i64::from(wall.date().to_epoch_days())); call.rows], call.returns)
+}
+
+fn time_now(call: &Call<'_>) -> Result<ArrayRef> {
+    let seconds = to_wall_clock(clock::now(), call.time_zone).num_seconds_from_midnight() as i32;
+    Ok(call.primitive_rows::<Time32SecondType>(|_| Some(seconds)))
 }

@@ -2,7 +2,8 @@
 
 use super::Binding;
 use crate::data::LogicalType;
-use arrow::datatypes::{DataType, TimeUnit};
+use arrow::datatypes::{DataType, Field, Fields, TimeUnit};
+use std::sync::Arc;
 
 type Coerced = Result<Vec<DataType>, String>;
 type Returns = Result<DataType, String>;
@@ -10,6 +11,7 @@ type Returns = Result<DataType, String>;
 /// Flink's name of a type, for messages.
 pub fn name(t: &DataType) -> String {
     match t {
+        DataType::List(f) => format!("ARRAY<{}>", name(f.data_type())),
         DataType::Null => "NULL".to_string(),
         DataType::Interval(_) | DataType::Duration(_) => "INTERVAL".to_string(),
         _ => LogicalType::from_arrow(t).map_or_else(|| t.to_string(), |t| t.to_string()),
@@ -60,6 +62,94 @@ fn count(types: &[DataType], range: std::ops::RangeInclusive<usize>) -> Result<(
     let (min, max) = (*range.start(), *range.end());
     let expected = if min == max { min.to_string() } else { format!("{min} to {max}") };
     Err(format!("expects {expected} arguments, not {} ({})", types.len(), names(types)))
+}
+
+/// What an argument has to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arg {
+    /// Text, or an atomic value's text.
+    Text,
+    /// Any integer type, as BIGINT.
+    Int,
+    /// Any number, as DOUBLE.
+    Double,
+    /// Any number as it is.
+    Number,
+    Boolean,
+    Bytes,
+    /// DATE, TIMESTAMP or TIMESTAMP_LTZ; text is read as TIMESTAMP(3).
+    Moment,
+    Array,
+    Map,
+    Any,
+}
+
+impl Arg {
+    fn word(self) -> &'static str {
+        match self {
+            Arg::Text => "text",
+            Arg::Int => "integer",
+            Arg::Double | Arg::Number => "number",
+            Arg::Boolean => "boolean",
+            Arg::Bytes => "bytes",
+            Arg::Moment => "date or timestamp",
+            Arg::Array => "array",
+            Arg::Map => "map",
+            Arg::Any => "any value",
+        }
+    }
+
+    /// The type that an argument of type `t` is cast to; None if it does not fit.
+    fn accept(self, t: &DataType) -> Option<DataType> {
+        let null = *t == DataType::Null;
+        match self {
+            Arg::Text => to_text(t).ok(),
+            Arg::Int => (is_integer(t) || null).then_some(DataType::Int64),
+            Arg::Double => (is_numeric(t) || null).then_some(DataType::Float64),
+            Arg::Number if null => Some(DataType::Int32),
+            Arg::Number => is_numeric(t).then(|| t.clone()),
+            Arg::Boolean => (*t == DataType::Boolean || null).then_some(DataType::Boolean),
+            Arg::Bytes => (*t == DataType::Binary || null).then_some(DataType::Binary),
+            Arg::Moment => match t {
+                DataType::Date32 | DataType::Timestamp(..) => Some(t.clone()),
+                t if is_text(t) || null => Some(LogicalType::Timestamp(3).to_arrow()),
+                _ => None,
+            },
+            Arg::Array => matches!(t, DataType::List(_)).then(|| t.clone()),
+            Arg::Map => matches!(t, DataType::Map(..)).then(|| t.clone()),
+            Arg::Any => Some(t.clone()),
+        }
+    }
+}
+
+/// Arguments of a fixed list, of which those from `required` on may be left out.
+pub fn signature(types: &[DataType], takes: &[Arg], required: usize) -> Coerced {
+    let shown = || {
+        let word = |(i, a): (usize, &Arg)| if i < required { a.word().to_string() } else { format!("[{}]", a.word()) };
+        takes.iter().enumerate().map(word).collect::<Vec<_>>().join(", ")
+    };
+    if !(required..=takes.len()).contains(&types.len()) {
+        return Err(format!("takes ({}), not {} arguments ({})", shown(), types.len(), names(types)));
+    }
+    types
+        .iter()
+        .zip(takes)
+        .enumerate()
+        .map(|(i, (t, arg))| {
+            arg.accept(t)
+                .ok_or_else(|| format!("takes ({}), not ({}): argument {} does not fit", shown(), names(types), i + 1))
+        })
+        .collect()
+}
+
+/// One number, as DOUBLE.
+pub fn one_double(types: &[DataType]) -> Coerced {
+    signature(types, &[Arg::Double], 1)
+}
+
+/// Two texts.
+pub fn two_texts(types: &[DataType]) -> Coerced {
+    signature(types, &[Arg::Text, Arg::Text], 2)
 }
 
 /// No arguments.
@@ -181,6 +271,61 @@ pub fn int(_: &Binding<'_>) -> Returns {
     Ok(DataType::Int32)
 }
 
+/// The result is BIGINT.
+pub fn bigint(_: &Binding<'_>) -> Returns {
+    Ok(DataType::Int64)
+}
+
+/// The result is DOUBLE.
+pub fn double(_: &Binding<'_>) -> Returns {
+    Ok(DataType::Float64)
+}
+
+/// The result is BOOLEAN.
+pub fn boolean(_: &Binding<'_>) -> Returns {
+    Ok(DataType::Boolean)
+}
+
+/// The result is BYTES.
+pub fn bytes(_: &Binding<'_>) -> Returns {
+    Ok(DataType::Binary)
+}
+
+/// The layout of an array of `element`.
+pub fn array_of(element: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new("item", element, true)))
+}
+
+/// The layout of a map.
+pub fn map_of(key: DataType, value: DataType) -> DataType {
+    let entry = Fields::from(vec![Field::new("key", key, false), Field::new("value", value, true)]);
+    DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entry), false)), false)
+}
+
+/// The result is ARRAY<STRING>.
+pub fn text_array(_: &Binding<'_>) -> Returns {
+    Ok(array_of(DataType::Utf8))
+}
+
+/// The element type of an array.
+pub fn element(t: &DataType) -> Option<&DataType> {
+    match t {
+        DataType::List(f) => Some(f.data_type()),
+        _ => None,
+    }
+}
+
+/// Key and value type of a map.
+pub fn entry(t: &DataType) -> Option<(&DataType, &DataType)> {
+    match t {
+        DataType::Map(f, _) => match f.data_type() {
+            DataType::Struct(kv) if kv.len() == 2 => Some((kv[0].data_type(), kv[1].data_type())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The result has the type of the first argument.
 pub fn as_first(binding: &Binding<'_>) -> Returns {
     binding.types.first().cloned().ok_or_else(|| "expects an argument".to_string())
@@ -194,6 +339,11 @@ pub fn timestamp_millis(_: &Binding<'_>) -> Returns {
 /// TIMESTAMP_LTZ(3).
 pub fn instant_millis(_: &Binding<'_>) -> Returns {
     Ok(LogicalType::TimestampLtz(3).to_arrow())
+}
+
+/// TIME(0).
+pub fn time(_: &Binding<'_>) -> Returns {
+    Ok(LogicalType::Time(0).to_arrow())
 }
 
 /// DATE.
