@@ -151,18 +151,31 @@ impl Writer {
                 }
                 Err(why) => {
                     let row = piece.of.rows[piece.rows.start];
-                    failed.push(FailedRow { origin: changes.origin(row), error: self.row_error(known, &why) });
+                    let error = self.row_error(known, &why, &piece);
+                    failed.push(FailedRow { origin: changes.origin(row), error });
                 }
             }
         }
         Ok(())
     }
 
-    fn row_error(&self, known: &Known, why: &DbError) -> RowError {
+    /// Why a row was refused, and by which column.
+    fn row_error(&self, known: &Known, why: &DbError, row: &Piece<'_>) -> RowError {
         let error = RowError::new(0, Reason::Sink, &why.message);
-        let Some(theirs) = &why.column else { return error };
-        let at = known.statements.columns.iter().position(|c| c.name.eq_ignore_ascii_case(theirs));
-        error.column(at.map_or(theirs, |i| &self.target.schema.columns[i].name))
+        let columns = &known.statements.columns;
+        let at = match &why.column {
+            Some(theirs) => columns.iter().position(|c| c.name.eq_ignore_ascii_case(theirs)),
+            // PostgreSQL does not name the column of a text that is too long.
+            None if why.message.starts_with("value too long") && row.of.action == Action::Write => {
+                row.values().iter().zip(columns).position(|(value, c)| c.kind.is_exceeded_by(value))
+            }
+            None => None,
+        };
+        match (at, &why.column) {
+            (Some(i), _) => error.column(&self.target.schema.columns[i].name),
+            (None, Some(theirs)) => error.column(theirs),
+            (None, None) => error,
+        }
     }
 
     /// Writes these pieces in one transaction, again if the weather is bad. The inner error blames a row.
