@@ -367,6 +367,34 @@ fn a_server_that_is_killed_during_the_job_is_waited_for() {
 }
 
 #[test]
+fn connections_that_break_in_the_middle_of_flushes_lose_no_row() {
+    let db = MySql::shared();
+    let (s, proxy) = (Sandbox::new(), Proxy::to(&db.address));
+    let name = table(&db, "cuts", "id int primary key, v varchar(200)");
+    let value = "x".repeat(150);
+    s.write("in.jsonl", (0..60_000).map(|i| format!("{{\"id\":{i},\"v\":\"{value}\"}}\n")).collect::<String>());
+    let url = format!("jdbc:mysql://{}/test", proxy.address);
+    dtstack(&s, "id int, v varchar, primary key (id)", &url, &name, ", batchSize='500', connectRetryMaxNum='10'");
+    let child = s
+        .command(&["run", "job.sql"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("wasmill starts");
+    // A flush is under way nearly all the time.
+    for rows in [2_000, 20_000] {
+        let count = format!("SELECT COUNT(*) > {rows} FROM {name}");
+        wait_until(Duration::from_secs(60), || (db.query(&count) == ["1"]).then_some(())).expect("rows come");
+        proxy.cut();
+    }
+    let run = finish(child, &["run"]).expect_code(0);
+    run.expect_balanced();
+    assert!(run.operator("Sink: sink").count("retries") > 0, "{}", run.stderr);
+    assert_eq!(db.query(&format!("SELECT COUNT(*) FROM {name}")), ["60000"]);
+}
+
+#[test]
 fn a_job_ends_when_the_server_stays_away() {
     let db = MySql::shared();
     let (s, proxy) = (Sandbox::new(), Proxy::to(&db.address));

@@ -79,6 +79,10 @@ fn b93_one_long_value_is_dirty_and_the_rows_beside_it_are_stored() {
     let mut lines: Vec<u64> = s.json_lines("dead.jsonl").iter().filter_map(|d| d["origin"]["line"].as_u64()).collect();
     lines.sort_unstable();
     assert_eq!(lines, [2, 3, 4, 5, 6]);
+    let dead = s.json_lines("dead.jsonl");
+    let column = |line: u64| dead.iter().find(|d| d["origin"]["line"] == line).map(|d| d["column"].clone());
+    assert_eq!(column(2), Some("v".into()));
+    assert_eq!(column(3), Some("c".into()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod changes;
 mod connection;
 mod describe;
+mod encode;
 mod error;
 mod lookup;
 mod mysql;

@@ -35,6 +35,16 @@ pub enum Kind {
     Unsupported,
 }
 
+impl Kind {
+    /// Whether a text has more characters than the column.
+    pub fn is_exceeded_by(self, value: &Value<'_>) -> bool {
+        match (self, value) {
+            (Kind::Text { max: Some(max) }, Value::Text(text)) => text.chars().count() as u64 > max,
+            _ => false,
+        }
+    }
+}
+
 /// A column as the server describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerColumn {

@@ -1,13 +1,12 @@
 //! Writing: rows wait for their flush, and a flush is one transaction. A flush that fails because of a row is taken
 //! apart until the row stands alone; one that fails because of the weather is tried again.
 
-use super::changes::{Changes, RowRef};
+use super::changes::Changes;
 use super::connection::Connection;
+use super::encode::{Action, Encoder, Piece};
 use super::error::{Blame, DbError};
 use super::sink::{Known, Target};
-use super::statements::NullPolicy;
-use super::types::Value;
-use super::values::{shifted, value};
+use super::values::shifted;
 use crate::connectors::api::{FailedRow, SinkWriter};
 use crate::data::{Batch, Reason, RowError, RowKind};
 use crate::error::Result;
@@ -16,7 +15,6 @@ use crate::metrics::OperatorMetrics;
 use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use async_trait::async_trait;
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,38 +35,6 @@ pub struct Writer {
     since: Option<Instant>,
     /// Rows that failed in a flush that `write` had to make.
     failed: Vec<FailedRow>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    Delete,
-    Write,
-}
-
-/// Rows that one statement can hold, with their values.
-struct Statement<'a> {
-    action: Action,
-    width: usize,
-    rows: Vec<RowRef>,
-    values: Vec<Value<'a>>,
-    bytes: usize,
-}
-
-/// A part of a statement.
-#[derive(Clone)]
-struct Piece<'a> {
-    of: &'a Statement<'a>,
-    rows: Range<usize>,
-}
-
-impl Piece<'_> {
-    fn values(&self) -> &[Value<'_>] {
-        &self.of.values[self.rows.start * self.of.width..self.rows.end * self.of.width]
-    }
-    fn halves(&self) -> [Self; 2] {
-        let middle = self.rows.start + self.rows.len() / 2;
-        [Piece { of: self.of, rows: self.rows.start..middle }, Piece { of: self.of, rows: middle..self.rows.end }]
-    }
 }
 
 impl Writer {
@@ -151,18 +117,31 @@ impl Writer {
                 }
                 Err(why) => {
                     let row = piece.of.rows[piece.rows.start];
-                    failed.push(FailedRow { origin: changes.origin(row), error: self.row_error(known, &why) });
+                    let error = self.row_error(known, &why, &piece);
+                    failed.push(FailedRow { origin: changes.origin(row), error });
                 }
             }
         }
         Ok(())
     }
 
-    fn row_error(&self, known: &Known, why: &DbError) -> RowError {
+    /// Why a row was refused, and by which column.
+    fn row_error(&self, known: &Known, why: &DbError, row: &Piece<'_>) -> RowError {
         let error = RowError::new(0, Reason::Sink, &why.message);
-        let Some(theirs) = &why.column else { return error };
-        let at = known.statements.columns.iter().position(|c| c.name.eq_ignore_ascii_case(theirs));
-        error.column(at.map_or(theirs, |i| &self.target.schema.columns[i].name))
+        let columns = &known.statements.columns;
+        let at = match &why.column {
+            Some(theirs) => columns.iter().position(|c| c.name.eq_ignore_ascii_case(theirs)),
+            // PostgreSQL does not name the column of a text that is too long.
+            None if why.message.starts_with("value too long") && row.of.action == Action::Write => {
+                row.values().iter().zip(columns).position(|(value, c)| c.kind.is_exceeded_by(value))
+            }
+            None => None,
+        };
+        match (at, &why.column) {
+            (Some(i), _) => error.column(&self.target.schema.columns[i].name),
+            (None, Some(theirs)) => error.column(theirs),
+            (None, None) => error,
+        }
     }
 
     /// Writes these pieces in one transaction, again if the weather is bad. The inner error blames a row.
@@ -304,79 +283,6 @@ impl Writer {
             self.metrics.rows_out.sub(ignored);
         }
         rows
-    }
-}
-
-/// Makes statements of rows.
-struct Encoder<'a, 'f> {
-    target: &'a Target,
-    known: &'a Known,
-    changes: &'a Changes,
-    cells: &'a [Vec<Cell<'a>>],
-    statements: Vec<Statement<'a>>,
-    failed: &'f mut Vec<FailedRow>,
-}
-
-impl<'a> Encoder<'a, '_> {
-    fn add(&mut self, action: Action, rows: &[RowRef], columns: &[usize]) {
-        for &row in rows {
-            match self.values(row, columns) {
-                Err(error) => self.failed.push(FailedRow { origin: self.changes.origin(row), error }),
-                Ok((values, bytes)) => self.push(action, row, values, bytes),
-            }
-        }
-    }
-
-    fn values(&self, row: RowRef, columns: &[usize]) -> Result<(Vec<Value<'a>>, usize), RowError> {
-        let mut values = Vec::with_capacity(columns.len());
-        for &column in columns {
-            let value = self.value(row, column).map_err(|message| {
-                RowError::new(0, Reason::Encode, message).column(&self.target.schema.columns[column].name)
-            })?;
-            values.push(value);
-        }
-        let bytes = values.iter().map(Value::bytes).sum();
-        if bytes > self.known.statement_bytes_max {
-            let message = format!("has {bytes} bytes; the server takes {} at once", self.known.statement_bytes_max);
-            return Err(RowError::new(0, Reason::TooLarge, message));
-        }
-        Ok((values, bytes))
-    }
-
-    /// The value of a row, or where NULL keeps what is there, of the last row of its key that has one.
-    fn value(&self, row: RowRef, column: usize) -> Result<Value<'a>, String> {
-        let cell = &self.cells[row.batch as usize][column];
-        if cell.is_null(row.row as usize) && self.target.null_policy == NullPolicy::Keep {
-            let mut at = self.changes.earlier(row);
-            while let Some(earlier) = at {
-                let cell = &self.cells[earlier.batch as usize][column];
-                if !cell.is_null(earlier.row as usize) {
-                    return self.checked(cell, earlier.row, column);
-                }
-                at = self.changes.earlier(earlier);
-            }
-        }
-        self.checked(cell, row.row, column)
-    }
-
-    fn checked(&self, cell: &Cell<'a>, row: u32, column: usize) -> Result<Value<'a>, String> {
-        let statements = &self.known.statements;
-        let value = value(cell, row as usize, statements.columns[column].kind)?;
-        statements.check_value(column, &value)?;
-        Ok(value)
-    }
-
-    fn push(&mut self, action: Action, row: RowRef, values: Vec<Value<'a>>, bytes: usize) {
-        let (rows_max, bytes_max) = (self.known.rows_per_statement, self.known.statement_bytes_max);
-        let width = values.len();
-        match self.statements.last_mut() {
-            Some(s) if s.action == action && s.rows.len() < rows_max && s.bytes + bytes <= bytes_max => {
-                s.rows.push(row);
-                s.values.extend(values);
-                s.bytes += bytes;
-            }
-            _ => self.statements.push(Statement { action, width, rows: vec![row], values, bytes }),
-        }
     }
 }
 
