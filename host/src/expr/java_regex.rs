@@ -119,15 +119,16 @@ fn has_possessive_quantifier(pattern: &str) -> bool {
     while let Some(c) = chars.next() {
         match c {
             '\\' => {
+                let escaped = chars.next();
                 // Quoted text has no quantifiers.
-                if chars.next() == Some('Q') {
+                if escaped == Some('Q') {
                     let rest: String = chars.by_ref().collect();
                     let after = rest.split_once(r"\E").map_or("", |(_, after)| after);
                     return has_possessive_quantifier(after);
                 }
                 // `\p{Alpha}`: this bracket is no quantifier.
-                if chars.next_if_eq(&'{').is_some() {
-                    chars.by_ref().find(|c| *c == '}');
+                if matches!(escaped, Some('p' | 'P' | 'x')) && chars.next_if_eq(&'{').is_some() {
+                    let _ = chars.by_ref().find(|c| *c == '}');
                 }
                 quantified = false;
             }
@@ -234,6 +235,7 @@ mod tests {
             ("a{1000000}", "it"),
             ("a++b", "possessive"),
             ("(a|b){2}+", "possessive"),
+            (r"\d{2}+", "possessive"),
         ] {
             let message = compile(pattern).unwrap_err();
             assert!(message.contains(what) && message.contains(pattern), "{message}");
