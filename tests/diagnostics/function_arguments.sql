@@ -2,8 +2,8 @@
 -- check: error[E0605] 10:22 REGEXP: regular expression '(?<=a)b': look-around is not supported
 -- check: error[E0501] 11:22 unknown function REGEXP_EXTRAKT
 -- check: error[E0605] 12:22 IF(condition, value, otherwise) does not take 2 arguments
--- check: error[E0108] 13:32 TIMESTAMP '2024-02-30 00:00:00' does not exist
--- check: error[E0108] 14:30 INTERVAL '1 x' is no DAY TO HOUR
+-- check: error[E0108] 13:35 TIMESTAMP '2024-02-30 00:00:00' does not exist
+-- check: error[E0108] 14:38 INTERVAL '1 x' is no DAY TO HOUR
 -- check: error[E0605] 15:22 JSON_VALUE: the JSON path 'a.b' does not begin with $
 CREATE TABLE t(a STRING, b TIMESTAMP(3)) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');
 INSERT INTO t SELECT LEFT(a, 'x'), b FROM t;

@@ -13,6 +13,7 @@ pub mod function;
 mod functions;
 mod java_format;
 mod java_printf;
+mod java_regex;
 mod json_path;
 mod json_text;
 mod lazy;

@@ -3,6 +3,7 @@
 
 pub mod ast_passes;
 mod build;
+mod cast_target;
 mod changelog;
 mod context;
 mod errors;

@@ -1,4 +1,5 @@
 -- args: run job.sql
+-- sorted
 -- Functions over columns of four rows, nested ones among them; NULLs, empty arrays and text that is no JSON.
 SET 'table.local-time-zone' = 'Asia/Shanghai';
 CREATE TABLE src (id INT, name STRING, tags ARRAY<STRING>, m MAP<STRING, STRING>, doc STRING, t TIMESTAMP(3), n INT)

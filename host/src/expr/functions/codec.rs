@@ -123,7 +123,7 @@ fn unhex(call: &Call<'_>) -> Result<ArrayRef> {
         let digits = source.get(i)?.bytes().map(|b| char::from(b).to_digit(16).map(|d| d as u8));
         let digits = digits.collect::<Option<Vec<u8>>>()?;
         let (first, pairs) = digits.split_at(digits.len() % 2);
-        Some(first.iter().copied().chain(pairs.chunks_exact(2).map(|p| p[0] << 4 | p[1])).collect())
+        Some(first.iter().copied().chain(pairs.chunks_exact(2).map(|p| (p[0] << 4) | p[1])).collect())
     })
 }
 
@@ -263,7 +263,7 @@ fn url_decoded(text: &str) -> Option<Vec<u8>> {
     while let Some(b) = bytes.next() {
         out.push(match b {
             b'+' => b' ',
-            b'%' => (digit(bytes.next())? << 4 | digit(bytes.next())?) as u8,
+            b'%' => ((digit(bytes.next())? << 4) | digit(bytes.next())?) as u8,
             b => b,
         });
     }

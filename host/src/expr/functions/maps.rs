@@ -103,7 +103,7 @@ fn element(call: &Call<'_>) -> Result<ArrayRef> {
 
 /// Keys and values in turn; all keys of one type, all values of one.
 fn map_args(args: &[DataType]) -> Coerced {
-    if args.is_empty() || args.len() % 2 != 0 {
+    if args.is_empty() || !args.len().is_multiple_of(2) {
         return Err(format!("takes keys and values in pairs, not {} values", args.len()));
     }
     let of = |first: usize| {
@@ -111,7 +111,7 @@ fn map_args(args: &[DataType]) -> Coerced {
         types::common(&all).map(|c| if c[0] == DataType::Null { DataType::Utf8 } else { c[0].clone() })
     };
     let (key, value) = (of(0)?, of(1)?);
-    Ok(args.iter().enumerate().map(|(i, _)| if i % 2 == 0 { key.clone() } else { value.clone() }).collect())
+    Ok(args.iter().enumerate().map(|(i, _)| if i.is_multiple_of(2) { key.clone() } else { value.clone() }).collect())
 }
 
 fn map_type(binding: &Binding<'_>) -> Returns {

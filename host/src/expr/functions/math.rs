@@ -305,8 +305,8 @@ fn uuid(call: &Call<'_>) -> Result<ArrayRef> {
     let bytes = random::<16>(call)?;
     call.text_rows(|i, out| {
         let mut b = bytes[i];
-        b[6] = b[6] & 0x0F | 0x40;
-        b[8] = b[8] & 0x3F | 0x80;
+        b[6] = (b[6] & 0x0F) | 0x40;
+        b[8] = (b[8] & 0x3F) | 0x80;
         for (at, byte) in b.iter().enumerate() {
             if matches!(at, 4 | 6 | 8 | 10) {
                 out.push('-');

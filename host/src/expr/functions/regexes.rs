@@ -1,14 +1,14 @@
-//! Regular expressions. Patterns are Java's as far as the `regex` crate knows them: it has no look-around and no back
-//! references, which a constant pattern is refused for when the job is checked.
+//! Functions with regular expressions. A constant pattern is read when the job is checked.
 
 use super::call::{Texts, at};
 use super::types::{self, Arg};
 use super::{Binding, Builtin, Call, PURE};
 use crate::data::Reason;
+use crate::expr::java_regex::{compile, expand, similar_pattern};
 use arrow::array::{ArrayRef, ListBuilder, MapBuilder, MapFieldNames, StringBuilder};
 use arrow::datatypes::{DataType, Field, Int32Type};
 use datafusion_common::Result;
-use regex::{Captures, Regex, RegexBuilder};
+use regex::Regex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -82,77 +82,6 @@ fn map(binding: &Binding<'_>) -> Returns {
     check(binding, 1)?;
     check(binding, 2)?;
     Ok(types::map_of(DataType::Utf8, DataType::Utf8))
-}
-
-/// A pattern's program may not take more memory than this.
-const PROGRAM_MAX: usize = 1 << 20;
-
-fn compile(pattern: &str) -> std::result::Result<Regex, String> {
-    let build = RegexBuilder::new(&to_rust(pattern)).size_limit(PROGRAM_MAX).dfa_size_limit(PROGRAM_MAX).build();
-    build.map_err(|e| {
-        let what = if has_look_around(pattern) {
-            "look-around is not supported"
-        } else if has_back_reference(pattern) {
-            "back references are not supported"
-        } else if matches!(e, regex::Error::CompiledTooBig(_)) {
-            "it is too large"
-        } else {
-            "it cannot be read"
-        };
-        let detail = e.to_string();
-        let detail = detail.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        format!("regular expression '{pattern}': {what} ({detail})")
-    })
-}
-
-/// What Java spells otherwise: `\Z` is `\z`, `\h` is a blank or tab, classes hold their inner brackets unescaped alike.
-fn to_rust(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('Z') => out.push_str(r"\z"),
-            Some('h') => out.push_str(r"[ \t\u00A0\u1680\u180e\u2000-\u200a\u202f\u205f\u3000]"),
-            Some('R') => out.push_str(r"(?:\r\n|[\n\x0B\f\r\u0085\u2028\u2029])"),
-            // Java's classes are ASCII.
-            Some('d') => out.push_str("[0-9]"),
-            Some('w') => out.push_str("[a-zA-Z_0-9]"),
-            Some('s') => out.push_str(r"[ \t\n\x0B\f\r]"),
-            Some('D') => out.push_str("[^0-9]"),
-            Some('W') => out.push_str("[^a-zA-Z_0-9]"),
-            Some('S') => out.push_str(r"[^ \t\n\x0B\f\r]"),
-            Some('Q') => {
-                let rest = chars.as_str();
-                let (quoted, after) = rest.split_once(r"\E").unwrap_or((rest, ""));
-                out.push_str(&regex::escape(quoted));
-                chars = after.chars();
-            }
-            Some(next) => {
-                out.push('\\');
-                out.push(next);
-            }
-            None => out.push('\\'),
-        }
-    }
-    out
-}
-
-fn has_look_around(pattern: &str) -> bool {
-    ["(?=", "(?!", "(?<=", "(?<!", "(?>"].iter().any(|mark| pattern.contains(mark))
-}
-
-fn has_back_reference(pattern: &str) -> bool {
-    let mut chars = pattern.chars();
-    while let Some(c) = chars.next() {
-        if c == '\\' && chars.next().is_some_and(|n| ('1'..='9').contains(&n) || n == 'k') {
-            return true;
-        }
-    }
-    false
 }
 
 /// Distinct patterns of a batch that are kept.
@@ -242,48 +171,6 @@ fn similar(call: &Call<'_>) -> Result<ArrayRef> {
     }))
 }
 
-/// A pattern of SIMILAR TO: `%` and `_` as in LIKE, `| * + ? {} () []` as in regular expressions, all else plain.
-fn similar_pattern(pattern: &str, escape: Option<&str>) -> std::result::Result<Regex, String> {
-    let escape = match escape.map(|e| (e.chars().next(), e.chars().count())) {
-        None => None,
-        Some((Some(c), 1)) => Some(c),
-        Some(_) => return Err("ESCAPE takes one character".to_string()),
-    };
-    let mut out = String::from("^(?s:");
-    let mut chars = pattern.chars().peekable();
-    let mut in_class = false;
-    while let Some(c) = chars.next() {
-        if Some(c) == escape {
-            let Some(next) = chars.next() else {
-                return Err(format!("the pattern '{pattern}' ends with its escape character"));
-            };
-            out.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
-            continue;
-        }
-        match c {
-            '[' if chars.peek() == Some(&':') => out.push(c),
-            '[' => {
-                in_class = true;
-                out.push(c);
-            }
-            ']' => {
-                in_class = false;
-                out.push(c);
-            }
-            '%' if !in_class => out.push_str(".*"),
-            '_' if !in_class => out.push('.'),
-            '|' | '*' | '+' | '?' | '{' | '}' | '(' | ')' => out.push(c),
-            '^' | '-' | ':' if in_class => out.push(c),
-            c => out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    out.push_str(")$");
-    RegexBuilder::new(&out)
-        .size_limit(PROGRAM_MAX)
-        .build()
-        .map_err(|_| format!("SIMILAR TO cannot read the pattern '{pattern}'"))
-}
-
 /// The group of an optional index argument; 0 is the whole match. None: NULL, or no such group.
 fn group(call: &Call<'_>) -> Result<impl Fn(usize, &Regex, i64) -> Option<usize>> {
     let indexes = if call.arg_count() > 2 { Some(call.longs(2)?) } else { None };
@@ -348,36 +235,6 @@ fn replace(call: &Call<'_>) -> Result<ArrayRef> {
     })
 }
 
-fn expand(replacement: &str, found: &Captures<'_>, out: &mut String) -> std::result::Result<(), String> {
-    let mut chars = replacement.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => out.push(chars.next().ok_or("the replacement ends with a backslash")?),
-            '$' if chars.next_if_eq(&'{').is_some() => {
-                let name: String = chars.by_ref().take_while(|c| *c != '}').collect();
-                let group = found.name(&name).ok_or_else(|| format!("the pattern has no group '{name}'"))?;
-                out.push_str(group.as_str());
-            }
-            '$' => {
-                let digit = |c: &char| c.to_digit(10).map(|d| d as usize);
-                let mut group =
-                    chars.next().as_ref().and_then(digit).ok_or("a $ in the replacement needs a group: write \\$")?;
-                if group >= found.len() {
-                    return Err(format!("the pattern has no group {group}"));
-                }
-                // More digits belong to the number while there is such a group.
-                while let Some(next) = chars.peek().and_then(digit).filter(|d| group * 10 + d < found.len()) {
-                    group = group * 10 + next;
-                    chars.next();
-                }
-                out.push_str(found.get(group).map_or("", |m| m.as_str()));
-            }
-            c => out.push(c),
-        }
-    }
-    Ok(())
-}
-
 fn count(call: &Call<'_>) -> Result<ArrayRef> {
     let (source, patterns) = (call.texts(0)?, Patterns::new(call, 1)?);
     Ok(call.primitive_rows::<Int32Type>(|i| {
@@ -437,53 +294,4 @@ fn str_to_map(call: &Call<'_>) -> Result<ArrayRef> {
         maps.append(found.is_some())?;
     }
     Ok(Arc::new(maps.finish()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_crate_cannot_do_is_named() {
-        for (pattern, what) in [
-            ("a(?=b)", "look-around"),
-            ("(?<!x)y", "look-around"),
-            (r"(a)\1", "back references"),
-            ("(a", "cannot be read"),
-            ("a{1000000}", "it"),
-        ] {
-            let message = compile(pattern).unwrap_err();
-            assert!(message.contains(what) && message.contains(pattern), "{message}");
-        }
-    }
-
-    #[test]
-    fn javas_spellings_are_understood() {
-        for (pattern, text, expected) in [
-            (r"^\d+$", "12", true),
-            (r"^\d+$", "١", false),
-            (r"\Qa.b\E+", "a.bb", true),
-            (r"\Qa.b\E", "axb", false),
-            (r"^[\w]+\Z", "a_1", true),
-            (r"a\sb", "a\tb", true),
-        ] {
-            assert_eq!(compile(pattern).unwrap().is_match(text), expected, "{pattern} {text}");
-        }
-    }
-
-    #[test]
-    fn similar_patterns_match_the_whole_text() {
-        for (text, pattern, escape, expected) in [
-            ("abc", "a%", None, true),
-            ("abc", "b", None, false),
-            ("abc", "(a|x)_c", None, true),
-            ("a.c", "a.c", None, true),
-            ("abc", "a.c", None, false),
-            ("a%c", "a!%c", Some("!"), true),
-            ("abc", "a!%c", Some("!"), false),
-            ("a1", "[a-c][0-9]", None, true),
-        ] {
-            assert_eq!(similar_pattern(pattern, escape).unwrap().is_match(text), expected, "{text} {pattern}");
-        }
-    }
 }
