@@ -198,9 +198,9 @@ fn metadata_and_key_columns_are_read() {
     let kafka = Kafka::shared();
     let topic = kafka.topic("meta", 1);
     let send = |args: &[&str], input: &[u8]| kafka.produce_with(&topic, &[&["-p", "0"], args].concat(), input);
-    send(&["-K", ":", "-H", "a=1", "-H", "a=2", "-H", "b=x"], b"{\"k_id\":7}:{\"v\":\"one\"}\n");
+    send(&["-K", "|", "-H", "a=1", "-H", "a=2", "-H", "b=x"], b"{\"k_id\":7}|{\"v\":\"one\"}\n");
     send(&[], b"{\"v\":\"no key\"}\n");
-    send(&["-K", ":"], b"not json:{\"v\":\"bad key\"}\n");
+    send(&["-K", "|"], b"not json|{\"v\":\"bad key\"}\n");
     let columns = "k_id INT, v STRING, t STRING METADATA FROM 'topic' VIRTUAL, `partition` INT METADATA VIRTUAL, \
                    `offset` BIGINT METADATA VIRTUAL, headers MAP<STRING, BYTES> METADATA, \
                    kind STRING METADATA FROM 'timestamp-type' VIRTUAL, epoch INT METADATA FROM 'leader-epoch' VIRTUAL, \
