@@ -4,7 +4,7 @@ use super::metadata::{self, MetadataColumn};
 use crate::connectors::api::TableContext;
 use crate::data::{Batch, ChangelogMode, Reason, RowError, RowKind};
 use crate::error::{Error, Result};
-use crate::formats::{Encoded, Encoder, Framing};
+use crate::formats::{Encoded, Encoder};
 use arrow::array::RecordBatch;
 use std::ops::Range;
 
@@ -31,13 +31,6 @@ impl ChangeMode {
     }
 }
 
-/// How the field `retract` is put into a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RetractField {
-    JsonMember,
-    CsvField(u8),
-}
-
 /// A row's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedRow {
@@ -45,7 +38,7 @@ pub struct EncodedRow {
     pub row: u32,
     /// In [`RecordEncoder::keys`].
     pub key: Option<Range<usize>>,
-    /// In [`RecordEncoder::values`]; None: a deletion.
+    /// In [`RecordEncoder::values`]; None: a record without a value.
     pub value: Option<Range<usize>>,
 }
 
@@ -56,11 +49,9 @@ pub struct RecordEncoder {
     /// The value's format tells kinds apart.
     value_has_kinds: bool,
     key: Option<(Box<dyn Encoder>, Vec<usize>)>,
-    retract: Option<RetractField>,
     pub metadata: Vec<(usize, MetadataColumn)>,
     value_bytes: Encoded,
     key_bytes: Encoded,
-    retracted: Vec<u8>,
 }
 
 /// A buffer that grew beyond this for one batch is given back.
@@ -70,18 +61,6 @@ impl RecordEncoder {
     pub fn new(cx: &TableContext, mode: ChangeMode) -> Result<Self> {
         super::decode::check_columns(cx)?;
         let format = cx.format()?;
-        let retract = match (mode, format.identifier(), format.framing()) {
-            (ChangeMode::Retract, "json", _) => Some(RetractField::JsonMember),
-            (ChangeMode::Retract, "csv", Framing::QuotedLines { delimiter, .. }) => {
-                Some(RetractField::CsvField(delimiter))
-            }
-            (ChangeMode::Retract, other, _) => {
-                let message =
-                    format!("table {}: updateMode upsert needs the format json or csv, not {other}", cx.table);
-                return Err(Error::user(message));
-            }
-            _ => None,
-        };
         let key = match &cx.key_format {
             Some(format) => Some((format.encoder()?, cx.key_columns.clone())),
             None => None,
@@ -91,20 +70,18 @@ impl RecordEncoder {
         }
         Ok(Self {
             mode,
-            value: format.encoder()?,
+            value: if mode == ChangeMode::Retract { format.retract_encoder()? } else { format.encoder()? },
             value_columns: cx.value_columns.clone(),
-            value_has_kinds: format.changelog_mode() != ChangelogMode::Append,
+            value_has_kinds: mode == ChangeMode::Retract || format.changelog_mode() != ChangelogMode::Append,
             key,
-            retract,
             metadata: metadata::columns(cx)?,
             value_bytes: Encoded::default(),
             key_bytes: Encoded::default(),
-            retracted: Vec::new(),
         })
     }
 
     pub fn values(&self) -> &[u8] {
-        if self.retract.is_some() { &self.retracted } else { &self.value_bytes.bytes }
+        &self.value_bytes.bytes
     }
 
     pub fn keys(&self) -> &[u8] {
@@ -123,22 +100,26 @@ impl RecordEncoder {
         refused.sort_unstable();
         let is_delete = |row: u32| self.mode == ChangeMode::Upsert && batch.kind(row as usize) == RowKind::Delete;
         for (i, &row) in kept.iter().enumerate() {
-            let key = keys.as_ref().and_then(|k| k[i].clone());
-            let value = values[i].clone();
-            if refused.binary_search(&row).is_err() && (value.is_some() || is_delete(row)) {
+            let key = keys.as_ref().and_then(|k| k[i].clone().flatten());
+            let value = match &values[i] {
+                Some(value) => value.clone(),
+                None if is_delete(row) => None,
+                None => continue,
+            };
+            if refused.binary_search(&row).is_err() {
                 out.push(EncodedRow { row, key, value });
             }
         }
         Ok(batch.num_rows() - kept.len())
     }
 
-    /// Per kept row the place of its value; None: it has none.
+    /// Per kept row its value; None: it has no record.
     fn encode_values(
         &mut self,
         batch: &Batch,
         kept: &[u32],
         errors: &mut Vec<RowError>,
-    ) -> Result<Vec<Option<Range<usize>>>> {
+    ) -> Result<Vec<Option<Place>>> {
         let with_value: Vec<u32> = match self.mode {
             ChangeMode::Upsert => kept.iter().copied().filter(|r| batch.kind(*r as usize) != RowKind::Delete).collect(),
             _ => kept.to_vec(),
@@ -148,10 +129,6 @@ impl RecordEncoder {
             part.kinds = None;
         }
         let places = encode_part(&mut *self.value, &part, &with_value, &mut self.value_bytes, errors)?;
-        let places = match self.retract {
-            Some(field) => self.add_retract(field, batch, &with_value, places),
-            None => places,
-        };
         let mut by_row = with_value.into_iter().zip(places).peekable();
         Ok(kept.iter().map(|row| by_row.next_if(|(r, _)| r == row).and_then(|(_, place)| place)).collect())
     }
@@ -161,43 +138,12 @@ impl RecordEncoder {
         batch: &Batch,
         kept: &[u32],
         errors: &mut Vec<RowError>,
-    ) -> Result<Option<Vec<Option<Range<usize>>>>> {
+    ) -> Result<Option<Vec<Option<Place>>>> {
         self.key_bytes.clear();
         let Some((encoder, columns)) = &mut self.key else { return Ok(None) };
         let mut part = rows_and_columns(batch, kept, columns)?;
         part.kinds = None;
         encode_part(&mut **encoder, &part, kept, &mut self.key_bytes, errors).map(Some)
-    }
-
-    fn add_retract(
-        &mut self,
-        field: RetractField,
-        batch: &Batch,
-        rows: &[u32],
-        places: Vec<Option<Range<usize>>>,
-    ) -> Vec<Option<Range<usize>>> {
-        self.retracted.clear();
-        self.retracted.shrink_to(KEPT_BYTES);
-        let out = &mut self.retracted;
-        let with_field = rows.iter().zip(places).map(|(row, place)| {
-            let record = &self.value_bytes.bytes[place?];
-            let start = out.len();
-            let added = matches!(batch.kind(*row as usize), RowKind::Insert | RowKind::UpdateAfter);
-            match field {
-                RetractField::JsonMember => {
-                    out.extend_from_slice(&record[..record.len().saturating_sub(1)]);
-                    out.extend_from_slice(if record.len() > 2 { b",\"retract\":" } else { b"\"retract\":" });
-                    out.extend_from_slice(if added { b"true}" } else { b"false}" });
-                }
-                RetractField::CsvField(delimiter) => {
-                    out.extend_from_slice(record);
-                    out.push(delimiter);
-                    out.extend_from_slice(if added { b"true" } else { b"false" });
-                }
-            }
-            Some(start..out.len())
-        });
-        with_field.collect()
     }
 }
 
@@ -208,14 +154,17 @@ fn rows_and_columns(batch: &Batch, rows: &[u32], columns: &[usize]) -> Result<Ba
     if rows.len() == batch.num_rows() { Ok(part) } else { Ok(part.take(rows)?) }
 }
 
-/// The place of each row's record. The rows of errors become those of the whole batch.
+/// Where a record's bytes are; None: it has none at all, which is not the same as empty ones.
+type Place = Option<Range<usize>>;
+
+/// The place of each row's record; None: it made none. The rows of errors become those of the whole batch.
 fn encode_part(
     encoder: &mut dyn Encoder,
     part: &Batch,
     rows: &[u32],
     out: &mut Encoded,
     errors: &mut Vec<RowError>,
-) -> Result<Vec<Option<Range<usize>>>> {
+) -> Result<Vec<Option<Place>>> {
     out.clear();
     out.bytes.shrink_to(KEPT_BYTES);
     let before = errors.len();
@@ -224,14 +173,15 @@ fn encode_part(
     for e in &mut errors[before..] {
         e.row = *rows.get(e.row as usize).ok_or_else(outside)?;
     }
-    let mut places: Vec<Option<Range<usize>>> = vec![None; rows.len()];
+    let mut places: Vec<Option<Place>> = vec![None; rows.len()];
     let mut start = 0;
-    for &(end, row) in &out.records {
+    for (record, &(end, row)) in out.records.iter().enumerate() {
         if end < start || end > out.bytes.len() {
             return Err(outside());
         }
         let place = places.get_mut(row as usize).ok_or_else(outside)?;
-        if place.replace(start..end).is_some() {
+        let value = out.without_value.binary_search(&record).is_err().then_some(start..end);
+        if place.replace(value).is_some() {
             let message = "the format makes more than one record of the row";
             errors.push(RowError::new(rows[row as usize], Reason::Encode, message));
         }
