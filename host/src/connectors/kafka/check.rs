@@ -84,17 +84,16 @@ fn check_positions(table: &TableUse, options: &ResolvedOptions, problems: &mut V
     problems.extend(Reset::of(options).err());
     let properties = options.prefixed.get("properties");
     let group = options.text("group.id").is_some() || super::properties::property(properties, "group.id").is_some();
-    if start == Ok(Start::Group) && !group && !table.is_sink {
+    let option = if table.dialect == Dialect::DtStack { "offset-reset" } else { "scan.startup.mode" };
+    // The default holds for tables that are never read, too: those are told when the job starts.
+    if start == Ok(Start::Group) && !group && !table.is_sink && options.is_set(option) {
         let (key, others) = match table.dialect {
             Dialect::DtStack => ("groupId", "offsetReset = 'earliest' or 'latest'"),
             Dialect::Legacy => ("connector.properties.group.id", "connector.startup-mode = 'earliest-offset'"),
             Dialect::Flink => ("properties.group.id", "scan.startup.mode = 'earliest-offset'"),
         };
-        let option = if table.dialect == Dialect::DtStack { "offset-reset" } else { "scan.startup.mode" };
         let message = format!("starting from group-offsets needs {key}; or set {others}");
-        // Whether the table is read is not known here: only a start mode that is written is surely meant.
-        let is_error = options.is_set(option);
-        problems.push(OptionProblem { option, message, is_error });
+        problems.push(OptionProblem::error(option, message));
     }
 }
 

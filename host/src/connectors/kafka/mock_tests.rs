@@ -287,3 +287,24 @@ fn brokers_that_are_not_there_are_named_and_worth_another_try() {
     let e = block_on(source(&cx).probe()).unwrap_err();
     assert!(e.retryable && e.message.contains(&gone) && e.hint.is_some(), "{e}");
 }
+
+#[test]
+fn dead_letters_are_with_the_brokers_after_a_flush() {
+    use crate::connectors::api::DeadLetter;
+    use crate::data::{Reason, RowOrigin};
+    let cluster = cluster("dead", 1);
+    let mut output = super::dead_letters(&format!("kafka://{}/dead?linger.ms=1", cluster.bootstrap_servers())).unwrap();
+    let error = RowError::new(0, Reason::Decode, "no JSON");
+    for n in 0..20 {
+        let raw = Some(format!("junk {n}").into_bytes());
+        let origin = RowOrigin { table: "t".into(), split: "t-0".into(), unit: "offset", position: n, raw };
+        output.write(&DeadLetter { job: "j", table: "t", origin: &origin, error: &error }).unwrap();
+    }
+    output.flush().unwrap();
+    let source = source(&table(&cluster, "dead", &[EARLIEST, ("scan.bounded.mode", "latest-offset")]));
+    let mut reader = reader(&source, splits(&source));
+    let expected: Vec<String> = (0..20).map(|n| format!("junk {n}")).collect();
+    assert_eq!(sorted(read(&mut *reader, usize::MAX, 1000)), expected);
+    let gone = super::dead_letters("kafka://127.0.0.1:1/dead?password=hush").err().unwrap();
+    assert!(gone.message.contains("127.0.0.1:1") && !gone.message.contains("hush"), "{gone}");
+}

@@ -91,7 +91,10 @@ impl Positions<'_> {
     fn committed_or_reset(&self, partitions: &[TopicPartition], reset: Reset) -> Result<Found> {
         let Some(group) = &self.connection.group else {
             let table = &self.connection.table;
-            return Err(Error::user(format!("table {table}: group-offsets needs a consumer group (group.id)")));
+            return Err(Error::user(format!(
+                "table {table}: starting from group-offsets needs a consumer group (group.id)"
+            ))
+            .with_hint("name a group, or set the start mode to earliest-offset or latest-offset"));
         };
         let failed = |e: KafkaError| self.connection.error(&format!("the offsets of group {group}"), &e);
         let committed = self.consumer.committed(partitions, ANSWER_TIME).map_err(failed)?;
