@@ -114,12 +114,7 @@ impl RecordEncoder {
     }
 
     /// Per kept row its value; None: it has no record.
-    fn encode_values(
-        &mut self,
-        batch: &Batch,
-        kept: &[u32],
-        errors: &mut Vec<RowError>,
-    ) -> Result<Vec<Option<Place>>> {
+    fn encode_values(&mut self, batch: &Batch, kept: &[u32], errors: &mut Vec<RowError>) -> Result<Vec<Option<Place>>> {
         let with_value: Vec<u32> = match self.mode {
             ChangeMode::Upsert => kept.iter().copied().filter(|r| batch.kind(*r as usize) != RowKind::Delete).collect(),
             _ => kept.to_vec(),
