@@ -395,7 +395,7 @@ mod tests {
         let plain = context(dir.path(), vec![with_path("x", &["p", "q"])], &[]);
         let rows = |cx: &TableContext, role| {
             let cx = s.reading(cx, role, false).unwrap();
-            read_all(s.source(&cx).unwrap().as_ref(), &cx, 2).unwrap().0
+            read_all(s.source(&cx).unwrap().as_ref(), 2).unwrap().0
         };
         assert_eq!(rows(&with_format(plain.clone(), "dt_nest", &[]), ReadAs::Source), [(1, r#"{"x":1}"#.to_string())]);
         assert_eq!(rows(&with_format(plain.clone(), "csv", &[]), ReadAs::Source), [(1, r#"{"x":2}"#.to_string())]);
@@ -414,7 +414,7 @@ mod tests {
         for (name, expected, bad) in [("f.csv", r#"{"a":1,"b":9}"#, 0), ("f.txt", r#"{"a":1,"b":2}"#, 1)] {
             let s = stand_in(dir.path(), name);
             let cx = s.reading(&cx, ReadAs::Source, false).unwrap();
-            let (rows, refused) = read_all(s.source(&cx).unwrap().as_ref(), &cx, 1).unwrap();
+            let (rows, refused) = read_all(s.source(&cx).unwrap().as_ref(), 1).unwrap();
             assert_eq!((rows[0].1.as_str(), refused.len()), (expected, bad));
         }
     }
@@ -470,6 +470,6 @@ mod tests {
         );
         fs::write(dir.path().join("e.jsonl"), "").unwrap();
         let s = stand_in(dir.path(), "e.jsonl");
-        assert_eq!(read_all(s.source(&cx).unwrap().as_ref(), &cx, 1).unwrap(), (vec![], vec![]));
+        assert_eq!(read_all(s.source(&cx).unwrap().as_ref(), 1).unwrap(), (vec![], vec![]));
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn batch(columns: &[Column], lines: &[&str]) -> Batch {
 }
 
 /// (position, row as JSON) of everything that a source gives, and the positions and messages of what it refused.
-pub(crate) fn read_all(source: &dyn Source, cx: &TableContext, parallelism: usize) -> Result<(Positioned, Positioned)> {
+pub(crate) fn read_all(source: &dyn Source, parallelism: usize) -> Result<(Positioned, Positioned)> {
     let splits = block_on(source.enumerate(parallelism))?;
     let mut reader = source.reader(&subtask())?;
     splits.into_iter().for_each(|s| reader.add_split(s));

@@ -21,7 +21,7 @@ fn texts(rows: &[(u64, String)]) -> Vec<&str> {
 }
 
 fn read(cx: &TableContext, parallelism: usize) -> (Positioned, Positioned) {
-    read_all(FileFactory.source(cx).unwrap().as_ref(), cx, parallelism).unwrap()
+    read_all(FileFactory.source(cx).unwrap().as_ref(), parallelism).unwrap()
 }
 
 #[test]

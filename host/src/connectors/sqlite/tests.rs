@@ -14,7 +14,7 @@ fn table(dir: &Path, columns: &[Column], key: &[&str]) -> TableContext {
 }
 
 fn rows(cx: &TableContext) -> Vec<String> {
-    let (rows, refused) = read_all(SqliteFactory.source(cx).unwrap().as_ref(), cx, 1).unwrap();
+    let (rows, refused) = read_all(SqliteFactory.source(cx).unwrap().as_ref(), 1).unwrap();
     assert!(refused.is_empty(), "{refused:?}");
     rows.into_iter().map(|(_, row)| row).collect()
 }
@@ -138,7 +138,7 @@ fn a_value_of_another_class_is_refused_with_its_row() {
     let mut number = column("a", T::Int);
     number.nullable = false;
     let cx = table(dir.path(), &[number], &[]);
-    let (rows, refused) = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), &cx, 1).unwrap();
+    let (rows, refused) = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), 1).unwrap();
     assert_eq!(rows, [(1, r#"{"a":12}"#.to_string()), (4, r#"{"a":13}"#.to_string())]);
     assert_eq!(refused[0], (2, "'x' is not a valid INT".to_string()));
     assert_eq!(refused[1], (3, "is NULL, but the column is NOT NULL".to_string()));
@@ -181,12 +181,12 @@ fn what_is_not_there_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let columns = vec![column("id", T::Int)];
     let cx = table(dir.path(), &columns, &[]);
-    let error = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), &cx, 1).err().unwrap();
+    let error = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), 1).err().unwrap();
     assert!(error.message.contains("f.db") && error.domain.exit_code() == 3, "{error}");
     write_all(SqliteFactory.sink(&cx).unwrap().as_ref(), &[batch(&columns, &[r#"{"id":1}"#])]).unwrap();
 
     let wider = table(dir.path(), &[column("id", T::Int), column("nosuch", T::STRING)], &[]);
-    let error = read_all(SqliteFactory.source(&wider).unwrap().as_ref(), &wider, 1).err().unwrap();
+    let error = read_all(SqliteFactory.source(&wider).unwrap().as_ref(), 1).err().unwrap();
     assert!(error.message.contains("nosuch"), "{error}");
     let error = write_all(SqliteFactory.sink(&wider).unwrap().as_ref(), &[]).err().unwrap();
     assert!(error.message.contains("has no column nosuch"), "{error}");
@@ -198,7 +198,7 @@ fn what_is_not_there_is_named() {
 
     std::fs::write(dir.path().join("f.db"), "this is no database, but it is long enough to be looked at".repeat(20))
         .unwrap();
-    let error = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), &cx, 1).err().unwrap();
+    let error = read_all(SqliteFactory.source(&cx).unwrap().as_ref(), 1).err().unwrap();
     assert!(error.message.contains("not a database"), "{error}");
 }
 

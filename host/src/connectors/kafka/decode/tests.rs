@@ -21,6 +21,7 @@ fn table(in_value: bool, more: &[(&str, LogicalType, &str)]) -> TableContext {
             time_zone: chrono_tz::UTC,
             null_on_error: false,
             record_width: None,
+            declared: None,
         };
         NativeFormat::bind("json", cx).unwrap()
     };

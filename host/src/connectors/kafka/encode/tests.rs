@@ -23,6 +23,7 @@ fn table(names: &[&str], format: &str, key: &[usize]) -> TableContext {
             time_zone: chrono_tz::UTC,
             null_on_error: false,
             record_width: None,
+            declared: None,
         };
         cx.key_format = Some(crate::connectors::native_format::NativeFormat::bind("json", key_context).unwrap());
     }
