@@ -109,9 +109,7 @@ impl Attempt {
 
     /// What a task says next; None when all have ended.
     pub async fn next_event(&mut self) -> Option<TaskEvent> {
-        if self.running().next().is_none() {
-            return None;
-        }
+        self.running().next()?;
         let event = self.events.recv().await;
         if let Some(TaskEvent::Ended { task, .. }) = &event {
             self.running[*task] = None;

@@ -68,12 +68,10 @@ fn check_url(table: &TableUse, options: &ResolvedOptions, problems: &mut Vec<Opt
     match JdbcUrl::parse(text) {
         Err(message) => problems.push(OptionProblem::error("url", message)),
         Ok(url) => {
-            let other = match (table.dialect, table.connector_name.to_ascii_lowercase().as_str(), url.product) {
-                (Dialect::DtStack, "mysql", Product::Postgres) | (Dialect::DtStack, "postgresql", Product::MySql) => {
-                    true
-                }
-                _ => false,
-            };
+            let other = matches!(
+                (table.dialect, table.connector_name.to_ascii_lowercase().as_str(), url.product),
+                (Dialect::DtStack, "mysql", Product::Postgres) | (Dialect::DtStack, "postgresql", Product::MySql)
+            );
             if other {
                 let message = format!("a table of type {} with a URL of {}", table.connector_name, url.product.name());
                 problems.push(OptionProblem::error("url", message));

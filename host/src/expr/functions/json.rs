@@ -174,12 +174,11 @@ fn on_error<T>(call: &Call<'_>, row: usize, behaviour: Option<&str>, message: St
     }
 }
 
+/// Values, and which rows take the default for an empty result and for an error.
+type Scalars<T> = (Vec<Option<T>>, Vec<bool>, Vec<bool>);
+
 /// A scalar of JSON as a value of SQL.
-fn scalars<T>(
-    call: &Call<'_>,
-    convert: impl Fn(&Value) -> Option<T>,
-    wanted: &str,
-) -> Result<(Vec<Option<T>>, Vec<bool>, Vec<bool>)> {
+fn scalars<T>(call: &Call<'_>, convert: impl Fn(&Value) -> Option<T>, wanted: &str) -> Result<Scalars<T>> {
     let (source, paths) = (call.texts(0)?, Paths::new(call)?);
     let (empty, error) = (call.texts(3)?, call.texts(5)?);
     let answer = |i: usize| {

@@ -45,11 +45,11 @@ fn array_args(args: &[DataType]) -> std::result::Result<Vec<DataType>, String> {
     Ok(args.to_vec())
 }
 
+/// A value, and its text where that is raw JSON, which has to be sound.
+type BuildValue = (JsonColumn, Option<ArrayRef>);
+
 /// Whether NULLs are left out, and the values (arguments by index); raw ones must be JSON.
-fn values(
-    call: &Call<'_>,
-    indexes: impl Iterator<Item = usize>,
-) -> Result<(bool, Vec<(JsonColumn, Option<ArrayRef>)>)> {
+fn values(call: &Call<'_>, indexes: impl Iterator<Item = usize>) -> Result<(bool, Vec<BuildValue>)> {
     let Some((mode, raw)) = call.texts(0)?.get(0).and_then(|t| t.split_once(':')) else {
         return call.internal("lost its mode");
     };
@@ -65,7 +65,7 @@ fn values(
 }
 
 /// A raw value that is no JSON refuses the row.
-fn is_sound(call: &Call<'_>, row: usize, columns: &[(JsonColumn, Option<ArrayRef>)]) -> bool {
+fn is_sound(call: &Call<'_>, row: usize, columns: &[BuildValue]) -> bool {
     let broken = columns.iter().filter_map(|(_, raw)| raw.as_ref()).find_map(|raw| {
         let text = raw.is_valid(row).then(|| raw.as_string::<i32>().value(row))?;
         serde_json::from_str::<serde::de::IgnoredAny>(text).err()

@@ -36,8 +36,8 @@ impl Conf {
         match outcome {
             rd::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK => Ok(()),
             rd::rd_kafka_conf_res_t::RD_KAFKA_CONF_UNKNOWN => Err(ConfError::Unknown),
-            // SAFETY: the call ended the text with 0.
             rd::rd_kafka_conf_res_t::RD_KAFKA_CONF_INVALID => {
+                // SAFETY: the call ended the text with 0.
                 Err(ConfError::Invalid(unsafe { text_of(text.as_ptr()) }))
             }
         }
