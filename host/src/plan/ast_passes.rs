@@ -4,6 +4,7 @@
 use super::cast_target::logical_type;
 use crate::data::LogicalType;
 use crate::sql::interval::Interval;
+use crate::sql::special_forms;
 use sqlparser::ast::{self as sp, VisitMut, VisitorMut};
 use std::ops::ControlFlow;
 
@@ -330,21 +331,7 @@ fn case(condition: sp::Expr, result: sp::Expr, otherwise: Option<sp::Expr>) -> s
 }
 
 fn call(name: &str, args: impl IntoIterator<Item = sp::Expr>) -> sp::Expr {
-    let arg = |e| sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e));
-    sp::Expr::Function(sp::Function {
-        name: sp::Ident::with_quote('`', name).into(),
-        uses_odbc_syntax: false,
-        parameters: sp::FunctionArguments::None,
-        args: sp::FunctionArguments::List(sp::FunctionArgumentList {
-            duplicate_treatment: None,
-            args: args.into_iter().map(arg).collect(),
-            clauses: vec![],
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: vec![],
-    })
+    special_forms::call(sp::Ident::with_quote('`', name), args)
 }
 
 fn text(value: &str, span: sqlparser::tokenizer::Span) -> sp::Expr {

@@ -11,7 +11,7 @@ mod option_value;
 pub mod options;
 pub mod parser;
 mod resolve;
-mod special_forms;
+pub mod special_forms;
 pub mod suggest;
 mod text;
 pub mod types;

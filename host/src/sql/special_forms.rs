@@ -63,7 +63,8 @@ pub fn infix(parser: &mut Parser<'_>, left: &Expr) -> Option<Parsed<Expr>> {
 }
 
 /// A call that no text can spell with a name that begins with `$` and has no quotes.
-fn call(name: sp::Ident, args: Vec<Expr>) -> Expr {
+/// `name(args)`
+pub fn call(name: sp::Ident, args: impl IntoIterator<Item = Expr>) -> Expr {
     let arg = |e| sp::FunctionArg::Unnamed(sp::FunctionArgExpr::Expr(e));
     Expr::Function(sp::Function {
         name: name.into(),
@@ -279,7 +280,7 @@ fn json_array(parser: &mut Parser<'_>, name: sp::Ident) -> Parsed<Expr> {
 
 fn finish(parser: &mut Parser<'_>, name: sp::Ident, mode: &str, raw: &str, args: Vec<Expr>) -> Parsed<Expr> {
     parser.expect_token(&Token::RParen)?;
-    Ok(call(name, std::iter::once(text(&format!("{mode}:{raw}"))).chain(args).collect()))
+    Ok(call(name, std::iter::once(text(&format!("{mode}:{raw}"))).chain(args)))
 }
 
 fn null_clause(parser: &mut Parser<'_>) -> Parsed<Option<&'static str>> {

@@ -12,7 +12,7 @@ use arrow::array::{Array, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Re
 use arrow::compute::{concat_batches, filter};
 use arrow::datatypes::SchemaRef;
 use std::sync::Arc;
-use wasmill_abi::{Field, Frame, Schema, Type, section};
+use wasmill_abi::{Field, Frame, Type, section};
 
 /// Rows of one answer. Rows can be tiny, so that the limit on bytes alone would let a batch grow large.
 const ROWS_MAX: usize = 1 << 20;
@@ -21,53 +21,40 @@ const CHUNK_MAX: usize = 1 << 29;
 
 /// A plugin's decoder bound to a table; makes a decoder for each task.
 pub struct DecoderPlugin {
-    core: Arc<ModuleCore>,
-    function: Function,
+    opening: Arc<Opening>,
     schema: TableSchema,
-    limits: Limits,
-    config: PluginConfig,
 }
 
 impl std::fmt::Debug for DecoderPlugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DecoderPlugin({})", self.function.name)
+        write!(f, "DecoderPlugin({})", self.name())
     }
 }
 
 impl DecoderPlugin {
     pub(super) fn new(
         core: Arc<ModuleCore>,
-        function: Function,
+        function: &Function,
         schema: &TableSchema,
         limits: Limits,
-        config: PluginConfig,
-    ) -> DecoderPlugin {
-        DecoderPlugin { core, function, schema: schema.clone(), limits, config }
-    }
-
-    /// Opens the decoder once and throws it away.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
-        self.opening()?.open().map(drop).map_err(|e| format!("decoder {}: {e}", self.function.name))
+        config: &PluginConfig,
+    ) -> std::result::Result<DecoderPlugin, String> {
+        let input = vec![Field::new("record", Type::BYTES, true)];
+        // NOT NULL is checked by the host, so that a NULL costs its record and is not a malformed answer.
+        let output = schema.columns.iter().map(|c| Field::new(&c.name, to_wire(&c.logical_type), true)).collect();
+        let opening = Opening::checked(core, function, limits, config, input, output)?;
+        Ok(DecoderPlugin { opening, schema: schema.clone() })
     }
 
     /// The exported name.
     pub fn name(&self) -> &str {
-        &self.function.name
+        self.opening.function()
     }
 
     /// A decoder for one task, on the task's thread.
     pub fn decoder(&self) -> Result<Box<dyn Decoder>> {
-        let opening = self.opening().map_err(|e| Error::user(format!("decoder {}: {e}", self.function.name)))?;
-        Ok(Box::new(PluginDecoder { runner: RowRunner::new(Arc::new(opening))?, rules: RowRules::new(&self.schema) }))
-    }
-
-    fn opening(&self) -> std::result::Result<Opening, String> {
-        let input = Schema::new(vec![Field::new("record", Type::BYTES, true)]).map_err(|e| e.to_string())?;
-        // NOT NULL is checked by the host, so that a NULL costs its record and is not a malformed answer.
-        let columns = self.schema.columns.iter().map(|c| Field::new(&c.name, to_wire(&c.logical_type), true)).collect();
-        let output = Schema::new(columns).map_err(|e| e.to_string())?;
-        let name = &self.function.name;
-        Opening::new(self.core.clone(), name, name, self.limits, &self.config, input, output)
+        let runner = RowRunner::new(self.opening.clone())?;
+        Ok(Box::new(PluginDecoder { runner, rules: RowRules::new(&self.schema) }))
     }
 }
 

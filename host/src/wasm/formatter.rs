@@ -6,62 +6,43 @@ use super::module::ModuleCore;
 use super::rows::{Opening, RowRunner, Rows};
 use super::types::to_wire;
 use crate::data::{Batch, RowError, TableSchema};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::formats::{Encoded, Encoder};
 use arrow::array::{Array, AsArray};
 use std::sync::Arc;
-use wasmill_abi::{Field, Schema, Type};
+use wasmill_abi::{Field, Type};
 
 /// A plugin's formatter bound to a table; makes an encoder for each task.
-pub struct FormatterPlugin {
-    core: Arc<ModuleCore>,
-    function: Function,
-    schema: TableSchema,
-    limits: Limits,
-    config: PluginConfig,
-}
+pub struct FormatterPlugin(Arc<Opening>);
 
 impl std::fmt::Debug for FormatterPlugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FormatterPlugin({})", self.function.name)
+        write!(f, "FormatterPlugin({})", self.name())
     }
 }
 
 impl FormatterPlugin {
     pub(super) fn new(
         core: Arc<ModuleCore>,
-        function: Function,
+        function: &Function,
         schema: &TableSchema,
         limits: Limits,
-        config: PluginConfig,
-    ) -> FormatterPlugin {
-        FormatterPlugin { core, function, schema: schema.clone(), limits, config }
-    }
-
-    /// Opens the formatter once and throws it away.
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
-        self.opening()?.open().map(drop).map_err(|e| format!("formatter {}: {e}", self.function.name))
+        config: &PluginConfig,
+    ) -> std::result::Result<FormatterPlugin, String> {
+        // A NULL may reach any column of a batch, so the wire calls all of them nullable.
+        let input = schema.columns.iter().map(|c| Field::new(&c.name, to_wire(&c.logical_type), true)).collect();
+        let output = vec![Field::new("value", Type::BYTES, true)];
+        Opening::checked(core, function, limits, config, input, output).map(FormatterPlugin)
     }
 
     /// The exported name.
     pub fn name(&self) -> &str {
-        &self.function.name
+        self.0.function()
     }
 
     /// An encoder for one task, on the task's thread.
     pub fn encoder(&self) -> Result<Box<dyn Encoder>> {
-        let opening = self.opening().map_err(|e| Error::user(format!("formatter {}: {e}", self.function.name)))?;
-        Ok(Box::new(PluginEncoder(RowRunner::new(Arc::new(opening))?)))
-    }
-
-    fn opening(&self) -> std::result::Result<Opening, String> {
-        let columns = &self.schema.columns;
-        // A NULL may reach any column of a batch, so the wire calls all of them nullable.
-        let input = columns.iter().map(|c| Field::new(&c.name, to_wire(&c.logical_type), true)).collect();
-        let input = Schema::new(input).map_err(|e| e.to_string())?;
-        let output = Schema::new(vec![Field::new("value", Type::BYTES, true)]).map_err(|e| e.to_string())?;
-        let name = &self.function.name;
-        Opening::new(self.core.clone(), name, name, self.limits, &self.config, input, output)
+        Ok(Box::new(PluginEncoder(RowRunner::new(self.0.clone())?)))
     }
 }
 

@@ -193,9 +193,7 @@ impl PluginModule {
     ) -> Result<FormatterPlugin> {
         let function = self.function_or_only(exported, Kind::Formatter)?;
         self.ready(&limits)?;
-        let plugin = FormatterPlugin::new(self.core.clone(), function, schema, limits, config);
-        plugin.check().map_err(|e| self.error(e))?;
-        Ok(plugin)
+        FormatterPlugin::new(self.core.clone(), &function, schema, limits, &config).map_err(|e| self.error(e))
     }
 
     /// A decoder of this plugin for records that become rows of `schema`; without a name it must be the plugin's only
@@ -209,9 +207,7 @@ impl PluginModule {
     ) -> Result<DecoderPlugin> {
         let function = self.function_or_only(exported, Kind::Decoder)?;
         self.ready(&limits)?;
-        let plugin = DecoderPlugin::new(self.core.clone(), function, schema, limits, config);
-        plugin.check().map_err(|e| self.error(e))?;
-        Ok(plugin)
+        DecoderPlugin::new(self.core.clone(), &function, schema, limits, &config).map_err(|e| self.error(e))
     }
 
     fn function_or_only(&self, exported: Option<&str>, kind: Kind) -> Result<Function> {

@@ -4,6 +4,7 @@
 use super::columns;
 use super::instance::{Fault, PluginInstance, cut};
 use super::limits::Limits;
+use super::manifest::Function;
 use super::module::ModuleCore;
 use super::types::from_wire;
 use crate::data::{Reason, RowError, RowKind};
@@ -13,7 +14,7 @@ use arrow::compute::{concat, nullif};
 use arrow::datatypes::DataType;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wasmill_abi::{Check, Frame, FramePlan, Schema, section, write_bundle};
+use wasmill_abi::{Check, Field, Frame, FramePlan, Schema, section, write_bundle};
 
 /// Rows of one call.
 const ROWS_PER_CALL: usize = 1024;
@@ -50,6 +51,29 @@ impl Opening {
         let results = output.fields().iter().map(|f| from_wire(&f.ty).to_arrow()).collect();
         let config = encode_config(config)?;
         Ok(Opening { core, function: function.into(), shown: shown.into(), limits, config, input, output, results })
+    }
+
+    /// A function of a table, once its schemas are known; opened and thrown away, so that what it refuses is known now.
+    pub fn checked(
+        core: Arc<ModuleCore>,
+        function: &Function,
+        limits: Limits,
+        config: &[(String, String)],
+        input: Vec<Field>,
+        output: Vec<Field>,
+    ) -> std::result::Result<Arc<Opening>, String> {
+        let schema = |fields| Schema::new(fields).map_err(|e| e.to_string());
+        let name = &function.name;
+        let checked = || {
+            let opening = Opening::new(core, name, name, limits, config, schema(input)?, schema(output)?)?;
+            opening.open().map(|_| Arc::new(opening))
+        };
+        checked().map_err(|e: String| format!("{} {name}: {e}", function.kind.as_str()))
+    }
+
+    /// The exported name.
+    pub fn function(&self) -> &str {
+        &self.function
     }
 
     /// A fresh instance with the function opened, and its handle.

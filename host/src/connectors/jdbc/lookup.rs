@@ -2,13 +2,14 @@
 
 use super::connection::{Arguments, Connection};
 use super::error::{Blame, DbError};
-use super::read::{Known, ReadTable, RowBatch};
+use super::read::{Known, ReadTable};
 use super::types::{Kind, ServerColumn, Value};
 use super::url::Product;
 use super::values::{shifted, value};
 use super::{mysql, postgres};
 use crate::connectors::api::{FailedRow, LookupCache, LookupSettings, LookupSource, Snapshot, TableContext};
 use crate::connectors::lookup_options;
+use crate::connectors::row_batch::RowBatch;
 use crate::error::{Error, Result};
 use crate::formats::Cell;
 use arrow::array::RecordBatch;
@@ -85,7 +86,7 @@ impl JdbcLookup {
         arguments: Arguments,
     ) -> Result<Snapshot, Outcome> {
         let mut snapshot = Snapshot::default();
-        let mut batch = RowBatch::new(&self.table, known, self.table.server.name.as_str().into(), 0);
+        let mut batch = self.table.batch(self.table.server.name.as_str().into(), 0);
         let limit = self.table.server.url.params.socket_timeout;
         let mut rows = connection.fetch(sql, arguments);
         loop {
@@ -96,7 +97,7 @@ impl JdbcLookup {
                     .map_err(|_| Outcome::Db(DbError::timed_out(limit, "socketTimeout of the URL")))?,
             };
             let Some(row) = next else { break };
-            batch.push(&row.map_err(Outcome::Db)?);
+            self.table.push(&mut batch, known, &row.map_err(Outcome::Db)?);
             if batch.waiting() >= ROWS_PER_BATCH {
                 add(&mut snapshot, &mut batch).map_err(Outcome::Other)?;
             }

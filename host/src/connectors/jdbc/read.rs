@@ -8,10 +8,10 @@ use super::url::Product;
 use super::values::ReadRules;
 use super::{mysql, postgres};
 use crate::connectors::api::TableContext;
-use crate::data::{Reason, RecordChunk, RecordRef, RefusedRecord, RowError, TableSchema};
+use crate::connectors::row_batch::RowBatch;
+use crate::data::TableSchema;
 use crate::error::Result;
 use crate::formats::{ColumnBuilder, TextRules};
-use arrow::array::{RecordBatch, RecordBatchOptions};
 use std::sync::Arc;
 
 /// A table that is read.
@@ -73,74 +73,26 @@ impl ReadTable {
         Ok(known)
     }
 
+    /// A batch of this table's rows; `position`: the number of the row before its first.
+    pub fn batch(&self, split: Arc<str>, position: u64) -> RowBatch<'_> {
+        RowBatch::new(&self.schema, self.server.table.clone(), split, position)
+    }
+
+    pub fn push(&self, batch: &mut RowBatch<'_>, known: &Known, row: &Row) {
+        let theirs = &known.statements.columns;
+        batch.push(|i, builder| match row.bytes(i)? {
+            None => {
+                builder.append_null();
+                Ok(())
+            }
+            Some(bytes) => self.append(builder, bytes, &theirs[i]),
+        });
+    }
+
     fn append(&self, b: &mut ColumnBuilder, bytes: &[u8], column: &ServerColumn) -> Result<(), String> {
         match self.server.product() {
             Product::MySql => mysql::append(b, bytes, column, &self.rules),
             Product::Postgres => postgres::append(b, bytes, column, &self.rules),
         }
-    }
-}
-
-/// Rows on their way into a batch.
-pub struct RowBatch<'t> {
-    table: &'t ReadTable,
-    known: &'t Known,
-    split: Arc<str>,
-    columns: Vec<ColumnBuilder>,
-    chunk: RecordChunk,
-    /// Number of the last row, from 1.
-    position: u64,
-}
-
-impl<'t> RowBatch<'t> {
-    pub fn new(table: &'t ReadTable, known: &'t Known, split: Arc<str>, position: u64) -> Self {
-        let columns = table.schema.columns.iter().map(|c| ColumnBuilder::new(&c.logical_type)).collect();
-        let chunk = Self::chunk(table, &split);
-        Self { table, known, split, columns, chunk, position }
-    }
-
-    fn chunk(table: &ReadTable, split: &Arc<str>) -> RecordChunk {
-        RecordChunk { table: table.server.table.clone(), split: split.clone(), unit: "row", ..Default::default() }
-    }
-
-    pub fn waiting(&self) -> usize {
-        self.chunk.records.len() + self.chunk.refused.len()
-    }
-
-    pub fn push(&mut self, row: &Row) {
-        self.position += 1;
-        let before = self.chunk.records.len();
-        match self.append(row, before) {
-            Ok(()) => self.chunk.records.push(RecordRef { position: self.position, start: 0, end: 0 }),
-            Err(error) => {
-                self.columns.iter_mut().for_each(|c| c.truncate(before));
-                self.chunk.refused.push(RefusedRecord { position: self.position, raw: vec![], error });
-            }
-        }
-    }
-
-    fn append(&mut self, row: &Row, at: usize) -> Result<(), RowError> {
-        let theirs = &self.known.statements.columns;
-        for (i, (builder, column)) in self.columns.iter_mut().zip(&self.table.schema.columns).enumerate() {
-            let refuse = |reason, message: String| RowError::new(0, reason, message).column(&column.name);
-            match row.bytes(i).map_err(|message| refuse(Reason::Decode, message))? {
-                None => builder.append_null(),
-                Some(bytes) => {
-                    self.table.append(builder, bytes, &theirs[i]).map_err(|message| refuse(Reason::Decode, message))?
-                }
-            }
-            if !column.nullable && builder.is_null(at) {
-                return Err(refuse(Reason::NotNull, "is NULL, but the column is NOT NULL".into()));
-            }
-        }
-        Ok(())
-    }
-
-    pub fn take(&mut self) -> Result<(RecordBatch, RecordChunk)> {
-        let rows = self.chunk.records.len();
-        let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(self.table.schema.to_arrow(), columns, &options)?;
-        Ok((batch, std::mem::replace(&mut self.chunk, Self::chunk(self.table, &self.split))))
     }
 }

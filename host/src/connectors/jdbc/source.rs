@@ -2,7 +2,7 @@
 
 use super::connection::Arguments;
 use super::error::DbError;
-use super::read::{Known, ReadTable, RowBatch};
+use super::read::{Known, ReadTable};
 use super::types::{Kind, Value};
 use super::url::Product;
 use super::{mysql, postgres};
@@ -206,9 +206,9 @@ impl Scan {
         let mut connection = server.connect().await.map_err(fail)?;
         {
             let mut rows = connection.fetch(&sql, arguments);
-            let mut batch = RowBatch::new(&self.table, &self.known, self.split.clone(), self.position);
+            let mut batch = self.table.batch(self.split.clone(), self.position);
             while let Some(row) = rows.next().await {
-                batch.push(&row.map_err(fail)?);
+                self.table.push(&mut batch, &self.known, &row.map_err(fail)?);
                 if batch.waiting() >= self.max_rows && send.send(Ok(batch.take()?)).await.is_err() {
                     return Ok(());
                 }

@@ -5,13 +5,14 @@ use super::values::{append, check_types};
 use crate::connectors::api::{
     Boundedness, Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext, TableContext,
 };
-use crate::data::{Reason, RecordChunk, RecordRef, RefusedRecord, RowError, TableSchema};
+use crate::connectors::row_batch::RowBatch;
+use crate::data::{RecordChunk, TableSchema};
 use crate::error::{Error, Result};
-use crate::formats::{ColumnBuilder, Decoder, TextRules};
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use crate::formats::{Decoder, TextRules};
+use arrow::array::RecordBatch;
 use async_trait::async_trait;
 use futures::TryStreamExt;
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Connection, Row};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -65,9 +66,13 @@ impl Scan {
         let mut connection = self.location.open_to_read().await?;
         {
             let mut rows = sqlx::query_with(AssertSqlSafe(sql), arguments).fetch(&mut connection);
-            let mut batch = RowBatch::new(self, offset);
+            let split = format!("{}:{}", self.location.path.display(), self.location.name).into();
+            let mut batch = RowBatch::new(&self.schema, self.location.table.clone(), split, offset);
             while let Some(row) = rows.try_next().await.map_err(fail)? {
-                batch.push(&row);
+                batch.push(|i, builder| {
+                    let value = row.try_get_raw(i).map_err(|e| e.to_string())?;
+                    append(builder, value, &self.rules)
+                });
                 if batch.waiting() >= max_rows {
                     let (columns, chunk) = batch.take()?;
                     if !take(columns, chunk) {
@@ -81,63 +86,6 @@ impl Scan {
             }
         }
         connection.close().await.map_err(fail)
-    }
-}
-
-/// Rows on their way into a batch.
-struct RowBatch<'s> {
-    scan: &'s Scan,
-    columns: Vec<ColumnBuilder>,
-    chunk: RecordChunk,
-    /// Number of the last row, from 1.
-    position: u64,
-}
-
-impl<'s> RowBatch<'s> {
-    fn new(scan: &'s Scan, position: u64) -> Self {
-        let columns = scan.schema.columns.iter().map(|c| ColumnBuilder::new(&c.logical_type)).collect();
-        Self { scan, columns, chunk: Self::chunk(scan), position }
-    }
-
-    fn chunk(scan: &Scan) -> RecordChunk {
-        let split = format!("{}:{}", scan.location.path.display(), scan.location.name).into();
-        RecordChunk { table: scan.location.table.clone(), split, unit: "row", ..Default::default() }
-    }
-
-    fn waiting(&self) -> usize {
-        self.chunk.records.len() + self.chunk.refused.len()
-    }
-
-    fn push(&mut self, row: &SqliteRow) {
-        self.position += 1;
-        let before = self.chunk.records.len();
-        match self.append(row, before) {
-            Ok(()) => self.chunk.records.push(RecordRef { position: self.position, start: 0, end: 0 }),
-            Err(error) => {
-                self.columns.iter_mut().for_each(|c| c.truncate(before));
-                self.chunk.refused.push(RefusedRecord { position: self.position, raw: vec![], error });
-            }
-        }
-    }
-
-    fn append(&mut self, row: &SqliteRow, at: usize) -> std::result::Result<(), RowError> {
-        for (i, (builder, column)) in self.columns.iter_mut().zip(&self.scan.schema.columns).enumerate() {
-            let refuse = |reason, message: String| RowError::new(0, reason, message).column(&column.name);
-            let value = row.try_get_raw(i).map_err(|e| refuse(Reason::Decode, e.to_string()))?;
-            append(builder, value, &self.scan.rules).map_err(|message| refuse(Reason::Decode, message))?;
-            if !column.nullable && builder.is_null(at) {
-                return Err(refuse(Reason::NotNull, "is NULL, but the column is NOT NULL".into()));
-            }
-        }
-        Ok(())
-    }
-
-    fn take(&mut self) -> Result<(RecordBatch, RecordChunk)> {
-        let rows = self.chunk.records.len();
-        let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(self.scan.schema.to_arrow(), columns, &options)?;
-        Ok((batch, std::mem::replace(&mut self.chunk, Self::chunk(self.scan))))
     }
 }
 
