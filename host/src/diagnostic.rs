@@ -112,12 +112,13 @@ impl SourceFile {
     }
 }
 
-/// Words whose values are secrets, wherever they stand in a key.
+/// Words whose values are secrets, wherever they stand in a key; of `password` also what is left of it when it is
+/// misspelt.
 const SECRET_WORDS: &[&str] = &[
-    "password",
-    "pasword",
-    "passwort",
-    "passwd",
+    "passw",
+    "pasw",
+    "psw",
+    "passord",
     "passphrase",
     "pwd",
     "secret",
@@ -275,6 +276,8 @@ mod tests {
         assert_eq!(redact("password='p1',"), "password='******',");
         assert_eq!(redact("'ssl.key.password' = 'p1'"), "'ssl.key.password' = '******'");
         assert_eq!(redact("h1:9092,h2:9092"), "h1:9092,h2:9092");
+        assert_eq!(redact("jdbc:mysql://h/d?passwrd=p1"), "jdbc:mysql://h/d?passwrd=******");
+        assert_eq!(redact("passwrod='p1', passengers = 4"), "passwrod='******', passengers = 4");
         assert_eq!(redact("password"), "password");
         assert_eq!(redact("password == 'p1'"), "password == '******'");
         assert_eq!(redact("ssl.keystore.key='k', bearer=b"), "ssl.keystore.key='******', bearer=******");
