@@ -229,3 +229,26 @@ fn a_running_job_ends_at_a_signal_with_everything_written() {
     let done = job.end().expect_code(0);
     done.expect_balanced();
 }
+
+#[test]
+fn dead_letters_go_to_a_topic() {
+    let kafka = Kafka::shared();
+    let (from, letters) = (kafka.topic("letters_in", 1), kafka.topic("letters", 1));
+    kafka.produce(&from, 0, "{\"n\":1}\n{\"n\":\"many\"}\nno json\n");
+    let s = Sandbox::new();
+    let sql = flink_table(&kafka, "src", "n INT", &from, TO_LATEST)
+        + "CREATE TABLE o (n INT) WITH ('connector' = 'print');\nINSERT INTO o SELECT n FROM src;";
+    s.write("job.sql", sql);
+    let target = format!("kafka://{}/{letters}", kafka.brokers);
+    let run = s.wasmill(&["run", "job.sql", "--dead-letters", &target]).expect_code(0);
+    assert_eq!(run.stdout, "{\"n\":1}\n");
+    assert_eq!(run.operator("Source: src").count("dead"), 2);
+    let found = kafka.consume(&letters, "%s|%h\n");
+    let found: Vec<&str> = found.lines().collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].starts_with("{\"n\":\"many\"}|") && found[1].starts_with("no json|"), "{found:?}");
+    let place = format!("wasmill.topic={from},wasmill.partition=0,wasmill.offset=1");
+    for part in ["wasmill.table=src", &place, "wasmill.reason=decode", "wasmill.column=n"] {
+        assert!(found[0].contains(part), "{part} is not in {}", found[0]);
+    }
+}
