@@ -1,5 +1,6 @@
 //! What a connector implements. The engine knows connectors only through these traits.
 
+use super::predicate::{Predicate, Pushdown};
 use crate::data::{Batch, ChangelogMode, Epoch, LogicalType, RecordChunk, RowError, RowOrigin, TableSchema};
 use crate::error::{Error, Result};
 use crate::formats::{Decoder, Encoder, Framing};
@@ -74,6 +75,8 @@ pub struct TableContext {
     /// The format of a record's key, bound to `key_columns` (their names less `key.fields-prefix`).
     pub key_format: Option<Arc<dyn FormatBinding>>,
     pub key_columns: Vec<usize>,
+    /// Of a table that is read: what the connector has taken with `ConnectorFactory::pushdown`. All hold.
+    pub filters: Vec<Predicate>,
 }
 
 /// A table's format with everything bound but the task.
@@ -179,6 +182,11 @@ pub trait ConnectorFactory: Send + Sync {
     /// False while only the option table exists: `check` accepts such tables, `run` needs a stand-in.
     fn has_runtime(&self) -> bool {
         true
+    }
+    /// What becomes of a condition on the rows that are read (by a scan or a look-up) if it comes in
+    /// [`TableContext::filters`]. Asked without a connection, of the context as it is bound.
+    fn pushdown(&self, _cx: &TableContext, _predicate: &Predicate) -> Pushdown {
+        Pushdown::No
     }
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
         Err(Error::user(format!("table {}: connector {} cannot be read", cx.table, self.identifier())))

@@ -4,7 +4,7 @@ use super::context::JobContext;
 use super::insert::{is_implicit, map_columns};
 use super::lookup_join::{LookupJoin, as_lookup_join, side_of};
 use super::settings::JobSettings;
-use super::{ast_passes, changelog, errors, names, rules};
+use super::{ast_passes, changelog, errors, names, pushdown, rules};
 use crate::catalog::{Catalog, TableDescriptor};
 use crate::connectors::api::{LookupCache, LookupSettings};
 use crate::data::{ChangelogMode, FailurePolicy, LogicalType, TableSchema};
@@ -199,15 +199,23 @@ impl Pipeline<'_> {
     /// Operators for the plan; gives the last one and the schema after the steps that still wait.
     fn build(&mut self, plan: &LogicalPlan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
         match plan {
-            LogicalPlan::TableScan(scan) => self.source(scan, insert),
+            LogicalPlan::TableScan(scan) => self.source(scan, None, insert).map(|(id, schema, _)| (id, schema)),
             LogicalPlan::SubqueryAlias(a) => {
                 let (id, _) = self.build(&a.input, insert)?;
                 Ok((id, a.schema.clone()))
             }
             LogicalPlan::Filter(f) => {
-                let (id, _) = self.build(&f.input, insert)?;
+                let (id, rest) = match f.input.as_ref() {
+                    LogicalPlan::TableScan(scan) => {
+                        let (id, _, rest) = self.source(scan, Some(&f.predicate), insert)?;
+                        (id, rest)
+                    }
+                    input => (self.build(input, insert)?.0, Some(f.predicate.clone())),
+                };
                 let input = f.input.schema().clone();
-                self.steps.push(StepPlan::Filter { predicate: f.predicate.clone(), input: input.clone() });
+                if let Some(predicate) = rest {
+                    self.steps.push(StepPlan::Filter { predicate, input: input.clone() });
+                }
                 Ok((id, input))
             }
             LogicalPlan::Projection(p) => {
@@ -242,7 +250,13 @@ impl Pipeline<'_> {
         })
     }
 
-    fn source(&mut self, scan: &TableScan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+    /// `filter`: what the rows are to meet. What the connector does not take exactly comes back.
+    fn source(
+        &mut self,
+        scan: &TableScan,
+        filter: Option<&Expr>,
+        insert: &Insert,
+    ) -> Planned<(OperatorId, DFSchemaRef, Option<Expr>)> {
         let table = self.table(scan.table_name.table(), insert)?.clone();
         // Rows are counted by their columns: a source always has one, which is dropped right after it.
         let no_column = scan.projection.as_ref().is_some_and(|p| p.is_empty());
@@ -260,13 +274,15 @@ impl Pipeline<'_> {
         if ignores && !table.options.is_set("on-error") {
             stage.policy = FailurePolicy::Null;
         }
-        let binding =
+        let mut binding =
             self.input.binder.bind(&table, TableRole::Source, schema.clone(), stage.policy).map_err(|d| vec![d])?;
+        let rest = filter.and_then(|f| pushdown::push_down(f, &qualified, &mut binding));
         opens(&binding, TableRole::Source).map_err(|e| vec![at_error(&e, table.name_span)])?;
-        let details = vec![
+        let mut details = vec![
             format!("table: {} ({})", table.name, binding.access.describe()),
             format!("columns: [{}]", column_list(&schema)),
         ];
+        details.extend(pushdown::describe(&binding));
         let parallelism = self.parallelism(&table);
         let name = self.unique(format!("Source: {}", table.name));
         let id = self.push(OperatorNode {
@@ -285,9 +301,9 @@ impl Pipeline<'_> {
                 input: qualified,
                 output: Arc::new(Schema::empty()),
             });
-            return Ok((id, Arc::new(DFSchema::empty())));
+            return Ok((id, Arc::new(DFSchema::empty()), rest));
         }
-        Ok((id, qualified))
+        Ok((id, qualified, rest))
     }
 
     fn lookup_join(&mut self, join: &LookupJoin, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
@@ -305,11 +321,13 @@ impl Pipeline<'_> {
         let indices: Vec<usize> =
             right_schema.fields().iter().filter_map(|f| join_source_index(&table, f.name())).collect();
         let schema = projected(&table, &indices);
-        let binding = self
+        let mut binding = self
             .input
             .binder
             .bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy)
             .map_err(|d| vec![d])?;
+        // Conditions on the side table alone: of ON, and of WHERE below an inner join.
+        let residual = join.residual.as_ref().and_then(|r| pushdown::push_down(r, right_schema, &mut binding));
         opens(&binding, TableRole::Lookup).map_err(|e| vec![at_error(&e, table.name_span)])?;
         let settings = match binding.access.has_runtime() {
             true => {
@@ -344,7 +362,7 @@ impl Pipeline<'_> {
         }
         let keys = key_program(stream_keys, &left_schema, cx).map_err(at)?;
         let side_key_program = key_program(side_keys, right_schema, cx).map_err(at)?;
-        let residual = join.residual.as_ref().map(|predicate| {
+        let residual_program = residual.as_ref().map(|predicate| {
             let step = StepPlan::Filter { predicate: predicate.clone(), input: join.schema.clone() };
             ProgramPlan::new(vec![step], cx.clone())
         });
@@ -362,7 +380,8 @@ impl Pipeline<'_> {
                 join.keys.iter().map(|k| format!("{} = {}", k.stream, k.side)).collect::<Vec<_>>().join(", ")
             ),
         ];
-        if let Some(r) = &join.residual {
+        details.extend(pushdown::describe(&binding));
+        if let Some(r) = &residual {
             details.push(format!("and: {}", crate::expr::show(r)));
         }
         let node = LookupJoinNode {
@@ -373,7 +392,7 @@ impl Pipeline<'_> {
             side_keys: side_key_program,
             side_bytes_max: table.options.size("cache.max-bytes").unwrap_or(1 << 30) as usize,
             keys,
-            residual,
+            residual: residual_program,
             left_outer,
             output: nullable(&join.schema),
         };

@@ -1,6 +1,7 @@
 //! A job as operators and edges, ready to run. `plan` builds it from SQL; nothing here knows SQL.
 
 use crate::connectors::api::{ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use crate::connectors::predicate::{Predicate, Pushdown};
 use crate::data::{FailurePolicy, TableSchema};
 use crate::error::Result;
 use crate::expr::program::ProgramPlan;
@@ -91,6 +92,10 @@ pub trait TableAccess: Send + Sync {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>>;
     /// False while the connector has no run time yet.
     fn has_runtime(&self) -> bool;
+    /// What becomes of a condition on the rows that are read.
+    fn pushdown(&self, _cx: &TableContext, _predicate: &Predicate) -> Pushdown {
+        Pushdown::No
+    }
 }
 
 /// The table's own connector.
@@ -111,6 +116,9 @@ impl TableAccess for ConnectorAccess {
     }
     fn has_runtime(&self) -> bool {
         self.0.has_runtime()
+    }
+    fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
+        self.0.pushdown(cx, predicate)
     }
 }
 

@@ -5,6 +5,7 @@ mod connection;
 mod describe;
 mod encode;
 mod error;
+mod filter;
 mod lookup;
 mod mysql;
 pub mod options;
@@ -18,6 +19,7 @@ mod url;
 mod values;
 mod writer;
 
+use super::predicate::{Predicate, Pushdown};
 use super::api::{Capabilities, ConnectorFactory, LookupSource, OptionProblem, Sink, Source, TableContext, TableUse};
 use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
@@ -51,6 +53,9 @@ impl ConnectorFactory for JdbcFactory {
         check_credentials(table, options, &mut problems);
         check_partitions(options, &mut problems);
         problems
+    }
+    fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
+        filter::pushdown(cx, predicate)
     }
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
         Ok(Box::new(source::JdbcSource::new(cx)?))
