@@ -34,7 +34,7 @@ fn flink(s: &Sandbox, columns: &str, sink_columns: &str, db: &MySql, table: &str
     );
 }
 
-fn table(db: &MySql, prefix: &str, columns: &str) -> String {
+pub fn table(db: &MySql, prefix: &str, columns: &str) -> String {
     let name = unique(prefix);
     db.query(&format!("CREATE TABLE {name} ({columns})"));
     name
@@ -45,13 +45,13 @@ fn run(s: &Sandbox) -> Run {
 }
 
 /// A running job whose input stays open (standard input).
-struct Fed {
+pub struct Fed {
     child: std::process::Child,
     input: std::process::ChildStdin,
 }
 
 impl Fed {
-    fn start(s: &Sandbox, args: &[&str]) -> Self {
+    pub fn start(s: &Sandbox, args: &[&str]) -> Self {
         let mut child = s
             .command(args)
             .stdin(Stdio::piped())
@@ -62,18 +62,18 @@ impl Fed {
         let input = child.stdin.take().expect("piped");
         Self { child, input }
     }
-    fn line(&mut self, line: &str) {
+    pub fn line(&mut self, line: &str) {
         use std::io::Write;
         writeln!(self.input, "{line}").and_then(|()| self.input.flush()).expect("the job reads");
     }
-    fn end(self) -> Run {
+    pub fn end(self) -> Run {
         drop(self.input);
         finish(self.child, &["run"])
     }
 }
 
 #[track_caller]
-fn wait_for_rows(db: &MySql, sql: &str, expected: &[&str]) {
+pub fn wait_for_rows(db: &MySql, sql: &str, expected: &[&str]) {
     let found = wait_until(Duration::from_secs(30), || {
         let rows = db.query(sql);
         (rows == expected).then_some(())

@@ -179,6 +179,10 @@ pub trait ConnectorFactory: Send + Sync {
     fn metadata(&self, _dialect: Dialect) -> &'static [MetadataKey] {
         &[]
     }
+    /// How many rows a sink may refuse before the job fails, if nobody says anything about it; None: any number.
+    fn refused_rows_max(&self, _dialect: Dialect) -> Option<u64> {
+        None
+    }
     /// False while only the option table exists: `check` accepts such tables, `run` needs a stand-in.
     fn has_runtime(&self) -> bool {
         true
@@ -391,12 +395,16 @@ pub struct LookupSettings {
     pub cache: LookupCache,
     /// Answers are given in the order of the input rows; else as they arrive, but never across a watermark or barrier.
     pub ordered: bool,
-    /// Batches of keys that may be asked for at once, per subtask.
+    /// Queries under way at once, of all subtasks.
     pub concurrency: usize,
+    /// Keys that are asked for at once, of all subtasks.
+    pub capacity: usize,
     /// Keys in one query.
     pub keys_per_query: usize,
-    /// A query that takes longer has failed.
+    /// A query that takes longer has failed; after the last attempt its rows are refused, not the job.
     pub timeout: Option<Duration>,
+    /// More look-ups than this without an answer in time fail the job.
+    pub unanswered_max: Option<u64>,
     /// Attempts after the first one.
     pub retries: u32,
 }
@@ -408,8 +416,10 @@ impl LookupSettings {
             cache: LookupCache::All { reload: None },
             ordered: true,
             concurrency: 1,
+            capacity: 1,
             keys_per_query: 1,
             timeout: None,
+            unanswered_max: None,
             retries: 0,
         }
     }

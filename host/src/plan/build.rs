@@ -14,7 +14,7 @@ use crate::expr::ExprContext;
 use crate::expr::function::ScalarFunction;
 use crate::expr::program::{ProgramPlan, StepPlan};
 use crate::plan::graph::{
-    JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec, TableBinding,
+    Asking, JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec, TableBinding,
 };
 use crate::sql::ast::{Insert, Script, Statement};
 use crate::sql::codes;
@@ -391,6 +391,10 @@ impl Pipeline<'_> {
             side_key_columns: join.keys.iter().map(|k| k.side.name.clone()).collect(),
             side_keys: side_key_program,
             side_bytes_max: table.options.size("cache.max-bytes").unwrap_or(1 << 30) as usize,
+            asking: match table.dialect {
+                Dialect::Flink => self.input.settings.asking.clone(),
+                Dialect::DtStack | Dialect::Legacy => Asking::default(),
+            },
             keys,
             residual: residual_program,
             left_outer,
@@ -469,7 +473,7 @@ impl Pipeline<'_> {
             parallelism,
             input: Some((input, partitioning)),
             kind: OperatorKind::Sink(SinkNode { table: binding, not_null }),
-            stage: self.stage(table),
+            stage: self.sink_stage(table),
             details,
         };
         self.push(node);
@@ -501,8 +505,18 @@ impl Pipeline<'_> {
             Dialect::Flink => FailurePolicy::Fail,
         };
         let default = if self.input.dead_letters { FailurePolicy::DeadLetter } else { by_dialect };
-        let limit = table.options.int("on-error.limit").filter(|l| *l >= 0).map(|l| l as u64);
+        let limit = table.options.int("on-error.limit").and_then(|l| u64::try_from(l).ok());
         StageSpec { table: table.name.as_str().into(), policy: own.unwrap_or(default), limit }
+    }
+
+    /// A sink's connector may allow fewer refused rows. That holds where nobody said that rows may be left out.
+    fn sink_stage(&self, table: &TableDescriptor) -> StageSpec {
+        let stage = self.stage(table);
+        let said = ["on-error", "on-error.limit"].iter().any(|o| table.options.is_set(o)) || self.input.dead_letters;
+        match table.connector.refused_rows_max(table.dialect) {
+            Some(max) if !said => StageSpec { limit: Some(max), ..stage },
+            _ => stage,
+        }
     }
 }
 

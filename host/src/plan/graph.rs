@@ -1,12 +1,13 @@
 //! A job as operators and edges, ready to run. `plan` builds it from SQL; nothing here knows SQL.
 
-use crate::connectors::api::{ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use crate::connectors::api::{ConnectorFactory, LookupSettings, LookupSource, Sink, Source, TableContext};
 use crate::connectors::predicate::{Predicate, Pushdown};
 use crate::data::{FailurePolicy, TableSchema};
 use crate::error::Result;
 use crate::expr::program::ProgramPlan;
 use arrow::datatypes::SchemaRef;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Index of an operator in its graph.
 pub type OperatorId = usize;
@@ -64,10 +65,30 @@ pub struct LookupJoinNode {
     pub side_key_columns: Vec<String>,
     pub side_keys: ProgramPlan,
     pub side_bytes_max: usize,
+    pub asking: Asking,
     pub keys: ProgramPlan,
     pub residual: Option<ProgramPlan>,
     pub left_outer: bool,
     pub output: SchemaRef,
+}
+
+/// How the job wants side tables to be asked, where the table does not say it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asking {
+    pub capacity: Option<usize>,
+    pub timeout: Option<Duration>,
+    pub unordered: bool,
+}
+
+impl Asking {
+    pub fn over(&self, table: LookupSettings) -> LookupSettings {
+        LookupSettings {
+            capacity: self.capacity.unwrap_or(table.capacity),
+            timeout: self.timeout.or(table.timeout),
+            ordered: table.ordered && !self.unordered,
+            ..table
+        }
+    }
 }
 
 #[derive(Clone)]

@@ -68,7 +68,7 @@ impl JdbcLookup {
     pub fn new(cx: &TableContext) -> Result<Self> {
         let size = cx.options.int("lookup.async.pool-size").and_then(|n| usize::try_from(n).ok()).unwrap_or(POOL_SIZE);
         let settings = lookup_options::settings(&cx.options, LookupCache::None);
-        let settings = LookupSettings { concurrency: settings.concurrency.min(size), ..settings };
+        let settings = LookupSettings { concurrency: size.max(1), ..settings };
         let pool = Pool { permits: Semaphore::new(size.max(1)), idle: Mutex::default() };
         Ok(Self { table: ReadTable::new(cx)?, pool, settings })
     }

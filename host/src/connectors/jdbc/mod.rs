@@ -54,6 +54,10 @@ impl ConnectorFactory for JdbcFactory {
         check_partitions(options, &mut problems);
         problems
     }
+    /// flinkStreamSQL's `errorLimit` of databases.
+    fn refused_rows_max(&self, dialect: Dialect) -> Option<u64> {
+        (dialect == Dialect::DtStack).then_some(0)
+    }
     fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
         filter::pushdown(cx, predicate)
     }
