@@ -76,7 +76,9 @@ fn b53_b54_columns_go_by_their_names_and_only_those_in_use_are_read() {
     db.query(&format!("INSERT INTO {name} VALUES (1, 'n', 30)"));
     s.write("in.jsonl", "{\"id\":1}\n");
     for cache in ["ALL", "LRU", "NONE"] {
-        for (columns, expected) in [("d.age, 'x'", r#"{"age":30,"name":"x"}"#), ("0, d.name", r#"{"age":0,"name":"n"}"#)] {
+        for (columns, expected) in
+            [("d.age, 'x'", r#"{"age":30,"name":"x"}"#), ("0, d.name", r#"{"age":0,"name":"n"}"#)]
+        {
             let query = format!(
                 "CREATE TABLE o(age int, name varchar) WITH (type='console');\n\
                  INSERT INTO o(age, name) SELECT {columns} FROM src a JOIN dim d ON a.id = d.id;"
@@ -263,13 +265,29 @@ fn unordered_rows_leave_as_their_answers_come_and_none_is_lost_at_barriers() {
         let options = format!(", asyncPoolSize='4', cacheMode='{mode}'");
         job(&s, &db, "id int", "id int, v varchar, PRIMARY KEY(id)", &view, &options, QUERY);
         let run = s.wasmill(ONE_BY_ONE).expect_code(0);
-        assert_eq!(sorted_lines(&run.stdout), { let mut all = joined(0..20); all.sort(); all }, "{mode}");
+        assert_eq!(
+            sorted_lines(&run.stdout),
+            {
+                let mut all = joined(0..20);
+                all.sort();
+                all
+            },
+            "{mode}"
+        );
         assert_eq!(run.stdout.lines().last(), joined([first_last]).first().map(String::as_str), "{mode}");
         // Barriers come all the time: what is in flight goes before them.
         let checkpoints = ["run", "job.sql", "--set", "job.batch-rows=1", "--checkpoint-dir"];
         let dir = unique("ck");
         let run = s.wasmill(&[&checkpoints[..], &[&dir, "--checkpoint-interval", "30ms"]].concat()).expect_code(0);
-        assert_eq!(sorted_lines(&run.stdout), { let mut all = joined(0..20); all.sort(); all }, "{mode}");
+        assert_eq!(
+            sorted_lines(&run.stdout),
+            {
+                let mut all = joined(0..20);
+                all.sort();
+                all
+            },
+            "{mode}"
+        );
     }
 }
 
@@ -285,6 +303,14 @@ fn a_row_without_an_answer_in_time_is_refused_by_itself() {
     let dead = s.read("dead.jsonl");
     assert!(dead.contains(r#""reason":"lookup""#) && dead.contains("no answer within 400 ms"), "{dead}");
     run.expect_balanced();
-    job(&s, &db, "id int", "id int, v varchar, PRIMARY KEY(id)", &view, &format!("{options}, asyncFailMaxNum='0'"), QUERY);
+    job(
+        &s,
+        &db,
+        "id int",
+        "id int, v varchar, PRIMARY KEY(id)",
+        &view,
+        &format!("{options}, asyncFailMaxNum='0'"),
+        QUERY,
+    );
     s.wasmill(ONE_BY_ONE).expect_code(3).expect_stderr("more than 0 look-ups got no answer in time");
 }

@@ -17,7 +17,7 @@ const CONDITIONS: &[(&str, Option<u64>)] = &[
     ("amount >= 99.5", Some(1)),
     ("amount = 3.25", Some(1)),
     ("d = DATE '2024-01-05'", Some(1)),
-    ("ts >= TIMESTAMP '2024-04-08 00:00:00.123'", Some(3)),
+    ("ts >= TIMESTAMP '2024-04-08 00:00:00.123'", Some(9)),
     ("x < 2", Some(1)),
     ("name IS NULL", Some(1)),
     ("name IS NOT NULL AND id < 4", Some(3)),

@@ -298,6 +298,8 @@ pub trait SourceReader {
     async fn checkpoint_complete(&mut self, _splits: &[SourceSplit]) -> Result<()> {
         Ok(())
     }
+    /// Nothing follows: what `checkpoint_complete` began outside has come to its end when this returns.
+    async fn close(&mut self) {}
     /// (done, of) in the unit of `SourceSplit::size`, for progress.
     fn progress(&self) -> Option<(u64, u64)> {
         None

@@ -20,10 +20,7 @@ use std::sync::Arc;
 const PAIRS_MAX: usize = 8192;
 
 /// Runs a program that only projects; gives its columns and the rows that failed.
-pub(super) fn project(
-    program: &mut Program,
-    batch: &RecordBatch,
-) -> Result<(Vec<ArrayRef>, Vec<RowError>)> {
+pub(super) fn project(program: &mut Program, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Vec<RowError>)> {
     match program.run(0, batch)? {
         StepResult::Project { columns, errors } => Ok((columns.columns().to_vec(), errors)),
         StepResult::Filter { .. } => Err(Error::internal("key program has a filter")),
@@ -327,7 +324,8 @@ impl LookupJoinOperator {
             FailurePolicy::Null => self.stage.with_policy(FailurePolicy::Skip),
             _ => self.stage.clone(),
         };
-        let late = encoded.iter().enumerate().filter(|(_, k)| k.as_ref().is_some_and(|k| answer.unanswered.contains(k)));
+        let late =
+            encoded.iter().enumerate().filter(|(_, k)| k.as_ref().is_some_and(|k| answer.unanswered.contains(k)));
         let errors: Vec<RowError> =
             late.map(|(row, _)| RowError::new(row as u32, Reason::Lookup, message.clone())).collect();
         self.failures.refuse_all(&stage, &errors, &batch.origin, &self.metrics).map(|_| ())

@@ -14,7 +14,8 @@ use crate::expr::ExprContext;
 use crate::expr::function::ScalarFunction;
 use crate::expr::program::{ProgramPlan, StepPlan};
 use crate::plan::graph::{
-    Asking, JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec, TableBinding,
+    Asking, JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec,
+    TableBinding,
 };
 use crate::sql::ast::{Insert, Script, Statement};
 use crate::sql::codes;
@@ -448,6 +449,10 @@ impl Pipeline<'_> {
             let failed = |e| vec![at_error(&e, insert.table.span)];
             let sink = binding.access.sink(&binding.context).map_err(failed)?;
             parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));
+            let upserts = sink.changelog_mode() == ChangelogMode::Upsert && !table.primary_key.is_empty();
+            if upserts && parallelism > 1 && parallelism != self.operators[input].parallelism {
+                return Err(vec![keys_out_of_order(table, parallelism, self.operators[input].parallelism)]);
+            }
             let comes = changelog::incoming(&self.operators, input).map_err(failed)?;
             let refused = changelog::refuse_at_sink(table, sink.changelog_mode(), comes, insert.table.span);
             if let Some(d) = refused {
@@ -539,6 +544,19 @@ fn cache_warning(table: &TableDescriptor) -> Option<Diagnostic> {
     }
     let message = format!("{} = '{}' has no effect here: the whole table is loaded", cache.key, cache.text);
     Some(Diagnostic::warning(codes::W_IGNORED_OPTION, cache.span, message))
+}
+
+/// Rows go in turn to the subtasks of a sink with a parallelism of its own: two changes of one key could overtake each
+/// other.
+fn keys_out_of_order(table: &TableDescriptor, sink: usize, before: usize) -> Diagnostic {
+    let message = format!(
+        "sink {} writes changes by its PRIMARY KEY with parallelism {sink}, the rows come with parallelism {before}: \
+         changes of one key would not stay in order",
+        table.name
+    );
+    let place = table.options.get("parallelism").and_then(|o| o.span).unwrap_or(table.name_span);
+    Diagnostic::error(codes::NOT_SUPPORTED, place, message)
+        .hint(format!("leave its parallelism out, or set it to {before} or 1"))
 }
 
 /// What would be found wrong with a table's declaration when the job starts is found now. No connection is made.

@@ -224,9 +224,8 @@ mod tests {
         let wide = |v: i64| cast(col("id"), DataType::Int64).lt_eq(lit(v));
         assert_eq!(shown(wide(7)).as_deref(), Some("id <= 7"));
         assert_eq!(shown(wide(3_000_000_000)), None);
-        let decimal = |v: i128| {
-            cast(col("d"), DataType::Decimal128(20, 4)).eq(lit(ScalarValue::Decimal128(Some(v), 20, 4)))
-        };
+        let decimal =
+            |v: i128| cast(col("d"), DataType::Decimal128(20, 4)).eq(lit(ScalarValue::Decimal128(Some(v), 20, 4)));
         assert_eq!(shown(decimal(12_300)).as_deref(), Some("d = 1.23"));
         assert_eq!(shown(decimal(12_345)), None);
         assert_eq!(shown(cast(col("id"), DataType::Int8).eq(lit(1_i8))), None);

@@ -225,12 +225,14 @@ impl RunningJob {
 
     /// To the end of all tasks. The first failure cancels the rest and is returned.
     async fn run_attempt(&mut self, attempt: &mut Attempt) -> Result<()> {
-        let outcome = self.drive(attempt).await;
+        let mut outcome = self.drive(attempt).await;
         if outcome.is_err() {
+            if let Err(e) = self.end_publishing(attempt).await {
+                outcome = Err(e);
+            }
             attempt.set_phase(Phase::Cancelled);
         }
         let failure = let_go(attempt, outcome.is_err()).await;
-        let outcome = outcome.and(self.end_publishing().await);
         let flushed = self.cx.failures.flush();
         match outcome {
             Ok(()) => failure.map_or(flushed, Err),
@@ -285,18 +287,29 @@ impl RunningJob {
         }
     }
 
-    /// After an attempt: the checkpoint that was being written counts if it is, or the next attempt would go on from one
-    /// before it.
-    async fn end_publishing(&mut self) -> Result<()> {
+    /// After a failure: the checkpoint that is being written counts if it is, or the next attempt would go on from one
+    /// before it. What it covers becomes visible while its sinks are still there: they tidy up when they go.
+    async fn end_publishing(&mut self, attempt: &Attempt) -> Result<()> {
         if self.publishing.is_none() {
             return Ok(());
         }
         let outcome = tokio::time::timeout(LET_GO_MAX, published(&mut self.publishing)).await;
         self.publishing = None;
         match outcome {
-            Ok((_, Ok(checkpoint))) => self.checkpoints.published(checkpoint),
+            Ok((epoch, Ok(checkpoint))) => {
+                self.checkpoints.published(checkpoint);
+                for s in &attempt.opened.sinks {
+                    if let Err(e) = s.sink.checkpoint_complete(epoch).await {
+                        tracing::warn!("{}: checkpoint {}: {e}", s.name(), epoch.0);
+                    }
+                }
+            }
             Ok((epoch, Err(e))) => tracing::warn!("checkpoint {} failed: {e}", epoch.0),
-            Err(_) => return Err(Error::user("a checkpoint cannot be written: the disk of its folder does not answer")),
+            Err(_) => {
+                // It may still be published: what it covers must not be tidied up.
+                attempt.opened.sinks.iter().for_each(|s| std::mem::forget(s.sink.clone()));
+                return Err(Error::user("a checkpoint cannot be written: the disk of its folder does not answer"));
+            }
         }
         Ok(())
     }
@@ -321,11 +334,7 @@ impl RunningJob {
     }
 
     /// Does what the coordinator says; true after the last checkpoint.
-    async fn act(
-        &mut self,
-        attempt: &Attempt,
-        mut actions: VecDeque<Action<Part>>,
-    ) -> Result<bool> {
+    async fn act(&mut self, attempt: &Attempt, mut actions: VecDeque<Action<Part>>) -> Result<bool> {
         while let Some(action) = actions.pop_front() {
             match action {
                 Action::Trigger(epoch) => {

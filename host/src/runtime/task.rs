@@ -270,7 +270,11 @@ impl Task {
                 // Its end counts as its part.
                 Some(Control::Barrier(_)) => {}
                 Some(Control::Complete(epoch)) => source.checkpoint_complete(epoch).await,
-                Some(Control::Close) | None => return Ok(()),
+                Some(Control::Close) => {
+                    source.close().await;
+                    return Ok(());
+                }
+                None => return Ok(()),
             }
         }
     }

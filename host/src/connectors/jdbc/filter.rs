@@ -59,16 +59,12 @@ fn safe(t: &LogicalType, column: &ServerColumn, test: &Test, rules: &ReadRules) 
     match (t, column.kind) {
         (T::TinyInt | T::SmallInt | T::Int | T::BigInt | T::Decimal(..), Kind::Int { .. }) => true,
         // Digits that the job does not declare are rounded away; `numeric` by itself has any number of them.
-        (T::Decimal(_, ours), Kind::Decimal { scale }) => {
-            column.type_name.contains('(') && scale <= u32::from(*ours)
-        }
+        (T::Decimal(_, ours), Kind::Decimal { scale }) => column.type_name.contains('(') && scale <= u32::from(*ours),
         (T::Double, Kind::Double) => true,
         (T::Char(_) | T::Varchar(_), Kind::Text { .. }) => true,
         (T::Date, Kind::Date) => rules.zero_dates != ZeroDates::Round,
         // A wall clock that stands for an instant may stand for two.
-        (T::Timestamp(_), Kind::DateTime) | (T::TimestampLtz(_), Kind::Instant) => {
-            rules.zero_dates != ZeroDates::Round
-        }
+        (T::Timestamp(_), Kind::DateTime) | (T::TimestampLtz(_), Kind::Instant) => rules.zero_dates != ZeroDates::Round,
         _ => false,
     }
 }

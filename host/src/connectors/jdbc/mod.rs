@@ -19,8 +19,8 @@ mod url;
 mod values;
 mod writer;
 
-use super::predicate::{Predicate, Pushdown};
 use super::api::{Capabilities, ConnectorFactory, LookupSource, OptionProblem, Sink, Source, TableContext, TableUse};
+use super::predicate::{Predicate, Pushdown};
 use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
 use url::{JdbcUrl, Product};

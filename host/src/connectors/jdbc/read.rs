@@ -2,8 +2,8 @@
 
 use super::connection::{Connection, Row, Server};
 use super::describe::{ServerTable, describe};
-use super::statements::Statements;
 use super::filter::Filter;
+use super::statements::Statements;
 use super::types::{Direction, ServerColumn};
 use super::url::Product;
 use super::values::ReadRules;

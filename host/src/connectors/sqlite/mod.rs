@@ -8,8 +8,8 @@ mod sink;
 mod source;
 mod values;
 
-use super::predicate::{Predicate, Pushdown};
 use super::api::{Capabilities, ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use super::predicate::{Predicate, Pushdown};
 use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec};
 

@@ -79,18 +79,7 @@ fn table(source: Arc<dyn LookupSource>) -> Arc<SideTable> {
     let metrics = OperatorMetrics::new("dim", OperatorRole::SideTable);
     let settings = source.settings();
     let columns = vec!["id".into()];
-    Arc::new(SideTable::new(
-        "dim".into(),
-        source,
-        settings,
-        schema(),
-        columns,
-        keys,
-        1 << 20,
-        stage,
-        failures,
-        metrics,
-    ))
+    Arc::new(SideTable::new("dim".into(), source, settings, schema(), columns, keys, 1 << 20, stage, failures, metrics))
 }
 
 fn numbers(cache: LookupCache) -> Arc<Numbers> {
