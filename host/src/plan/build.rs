@@ -340,6 +340,8 @@ impl Pipeline<'_> {
         let loaded_whole = settings.as_ref().is_some_and(|s| matches!(s.cache, LookupCache::All { .. }));
         if loaded_whole {
             self.warnings.extend(cache_warning(&table));
+        } else if settings.is_some() {
+            self.warnings.extend(part_of_key(&table, join, insert));
         }
         let cx = &self.input.expr_context;
         let at = |e| errors::to_diagnostics(e, insert.span);
@@ -557,6 +559,21 @@ fn keys_out_of_order(table: &TableDescriptor, sink: usize, before: usize) -> Dia
     let place = table.options.get("parallelism").and_then(|o| o.span).unwrap_or(table.name_span);
     Diagnostic::error(codes::NOT_SUPPORTED, place, message)
         .hint(format!("leave its parallelism out, or set it to {before} or 1"))
+}
+
+/// Fewer columns than the declared key: right, but each key may have many rows, and the database perhaps no index.
+fn part_of_key(table: &TableDescriptor, join: &LookupJoin, insert: &Insert) -> Option<Diagnostic> {
+    let joined = |column: &String| join.keys.iter().any(|k| k.side.name == *column);
+    let missing: Vec<&str> = table.primary_key.iter().filter(|c| !joined(c)).map(String::as_str).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the join with {} leaves out {} of its PRIMARY KEY: a key may have many rows, and looking for it may be slow",
+        table.name,
+        missing.join(", ")
+    );
+    Some(Diagnostic::warning(codes::W_PART_OF_KEY, insert.span, message))
 }
 
 /// What would be found wrong with a table's declaration when the job starts is found now. No connection is made.
