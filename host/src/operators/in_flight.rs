@@ -1,4 +1,5 @@
-//! Batches of a lookup join that wait for answers, in the order in which they came. Bounded in batches and rows.
+//! Batches of a lookup join that wait for answers, in the order in which they came. Bounded in batches, rows and
+//! bytes.
 
 use super::side_table::{Asked, Key, Keys};
 use crate::data::Batch;
@@ -8,8 +9,9 @@ use std::task::Poll;
 
 /// More batches than this wait for the oldest answer.
 const BATCHES_MAX: usize = 64;
-/// So do more rows, unless they are of one batch.
+/// So do more rows or bytes, unless they are of one batch.
 const ROWS_MAX: usize = 16_384;
+const BYTES_MAX: usize = 32 << 20;
 
 /// A batch, and the answer that it waits for.
 pub struct Waiting {
@@ -18,11 +20,13 @@ pub struct Waiting {
     /// The keys of those rows that wait; None: all rows do.
     pub open: Option<HashSet<Key>>,
     pub asked: Asked,
+    bytes: usize,
 }
 
 impl Waiting {
     pub fn new(batch: Batch, keys: Arc<Keys>, open: Option<HashSet<Key>>, asked: Asked) -> Self {
-        Self { batch, keys, open, asked }
+        let bytes = batch.columns.get_array_memory_size() + batch.origin.num_bytes();
+        Self { batch, keys, open, asked, bytes }
     }
 }
 
@@ -30,6 +34,7 @@ impl Waiting {
 pub struct InFlight {
     queue: VecDeque<Waiting>,
     rows: usize,
+    bytes: usize,
 }
 
 impl InFlight {
@@ -38,11 +43,12 @@ impl InFlight {
     }
 
     pub fn is_full(&self) -> bool {
-        self.queue.len() > BATCHES_MAX || (self.queue.len() > 1 && self.rows > ROWS_MAX)
+        self.queue.len() > BATCHES_MAX || (self.queue.len() > 1 && (self.rows > ROWS_MAX || self.bytes > BYTES_MAX))
     }
 
     pub fn push(&mut self, waiting: Waiting) {
         self.rows += waiting.batch.num_rows();
+        self.bytes += waiting.bytes;
         self.queue.push_back(waiting);
     }
 
@@ -67,6 +73,7 @@ impl InFlight {
         }?;
         let taken = self.queue.remove(at)?;
         self.rows -= taken.batch.num_rows();
+        self.bytes -= taken.bytes;
         Some(taken)
     }
 }

@@ -394,10 +394,7 @@ impl Pipeline<'_> {
             side_key_columns: join.keys.iter().map(|k| k.side.name.clone()).collect(),
             side_keys: side_key_program,
             side_bytes_max: table.options.size("cache.max-bytes").unwrap_or(1 << 30) as usize,
-            asking: match table.dialect {
-                Dialect::Flink => self.input.settings.asking.clone(),
-                Dialect::DtStack | Dialect::Legacy => Asking::default(),
-            },
+            asking: self.asking(&table, left).map_err(|e| vec![at_error(&e, insert.span)])?,
             keys,
             residual: residual_program,
             left_outer,
@@ -409,6 +406,16 @@ impl Pipeline<'_> {
         let kind = OperatorKind::LookupJoin(node);
         let input = Some((left, Partitioning::Forward));
         Ok((self.push(OperatorNode { name, parallelism, input, kind, stage, details }), join.schema.clone()))
+    }
+
+    /// The job's settings are for tables of Flink's dialect; flinkStreamSQL's say it themselves.
+    fn asking(&self, table: &TableDescriptor, stream: OperatorId) -> Result<Asking> {
+        let said = match table.dialect {
+            Dialect::Flink => self.input.settings.asking.clone(),
+            Dialect::DtStack | Dialect::Legacy => Asking::default(),
+        };
+        let changes = changelog::incoming(&self.operators, stream)? != ChangelogMode::Append;
+        Ok(Asking { changes, ..said })
     }
 
     /// Waiting steps become a Calc operator.

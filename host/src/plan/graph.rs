@@ -78,6 +78,8 @@ pub struct Asking {
     pub capacity: Option<usize>,
     pub timeout: Option<Duration>,
     pub unordered: bool,
+    /// Changes of a row come in order, whatever the table or the job says.
+    pub changes: bool,
 }
 
 impl Asking {
@@ -85,7 +87,7 @@ impl Asking {
         LookupSettings {
             capacity: self.capacity.unwrap_or(table.capacity),
             timeout: self.timeout.or(table.timeout),
-            ordered: table.ordered && !self.unordered,
+            ordered: self.changes || (table.ordered && !self.unordered),
             ..table
         }
     }
@@ -148,3 +150,7 @@ impl TableBinding {
         &self.context.schema
     }
 }
+
+#[cfg(test)]
+#[path = "graph_tests.rs"]
+mod tests;
