@@ -64,6 +64,10 @@ pub struct OperatorMetrics {
     pub bytes: Counter,
     /// Attempts beyond the first one, at whatever the outside refused for a while.
     pub retries: Counter,
+    /// Side table: keys whose rows were in the cache, keys that were not, and the queries for those.
+    pub hits: Counter,
+    pub misses: Counter,
+    pub queries: Counter,
     pub flushes: Counter,
     pub flush_micros: Counter,
     /// Records that wait outside, if the source knows (Kafka: high watermark less position).
@@ -85,6 +89,9 @@ impl OperatorMetrics {
             nulled: Counter::default(),
             bytes: Counter::default(),
             retries: Counter::default(),
+            hits: Counter::default(),
+            misses: Counter::default(),
+            queries: Counter::default(),
             flushes: Counter::default(),
             flush_micros: Counter::default(),
             lag: Gauge::default(),
@@ -111,6 +118,9 @@ impl OperatorMetrics {
             (&self.skipped, "skipped"),
             (&self.nulled, "values nulled"),
             (&self.bytes, "bytes"),
+            (&self.hits, "hits"),
+            (&self.misses, "misses"),
+            (&self.queries, "queries"),
             (&self.retries, "retries"),
         ] {
             if counter.get() > 0 {

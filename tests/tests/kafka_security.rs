@@ -58,7 +58,7 @@ fn logins_with_a_password() {
 fn a_wrong_password_ends_the_job_and_is_not_shown() {
     let options = scram("PLAIN", "plain.PlainLoginModule", "wrong-hush-hush");
     let (run, _) = read_through("WASMILL_KAFKA_SASL", &Sandbox::new(), &options);
-    let run = run.expect_code(3).expect_stderr("sasl.jaas.config");
+    let run = run.expect_code(2).expect_stderr("sasl.jaas.config");
     assert!(!run.stderr.contains("hush"), "{}", run.stderr);
 }
 
@@ -66,7 +66,7 @@ fn a_wrong_password_ends_the_job_and_is_not_shown() {
 fn a_broker_that_is_not_trusted_is_not_talked_to() {
     let options = "'properties.security.protocol' = 'SSL'";
     let (run, _) = read_through("WASMILL_KAFKA_SSL", &Sandbox::new(), options);
-    run.expect_code(3).expect_stderr("ssl.truststore");
+    run.expect_code(2).expect_stderr("ssl.truststore");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn on_conflict_needs_its_key() {
     let name = table(&db, "nokey", "id int, other int unique");
     s.write("in.jsonl", "{\"id\":1}\n");
     job(&s, &db, "id INT", "id INT, PRIMARY KEY (id) NOT ENFORCED", &name, "");
-    run(&s).expect_code(3).expect_stderr("PRIMARY KEY (id) is no unique key").expect_stderr("(other)");
+    run(&s).expect_code(2).expect_stderr("PRIMARY KEY (id) is no unique key").expect_stderr("(other)");
 }
 
 const TYPES: &str = "bo BOOLEAN, sm SMALLINT, i INT, l BIGINT, d DECIMAL(38,10), f FLOAT, x DOUBLE, s STRING, y BYTES, \
@@ -188,10 +188,10 @@ fn what_cannot_be_read_is_told_with_both_schemas() {
     let name = table(&db, "fit", "id int, a int[]");
     s.write("in.jsonl", "");
     job(&s, &db, "id INT, a STRING", "id INT, a STRING", &name, "");
-    run(&s).expect_code(3).expect_stderr("a STRING").expect_stderr("a integer[]");
+    run(&s).expect_code(2).expect_stderr("a STRING").expect_stderr("a integer[]");
     job(&s, &db, "id INT", "id INT", "no_such_table", "");
-    run(&s).expect_code(3).expect_stderr("there is no table no_such_table");
+    run(&s).expect_code(2).expect_stderr("there is no table no_such_table");
     s.write("job.sql", s.read("job.sql").replace("wasmill-secret", "hush"));
-    let run = run(&s).expect_code(3).expect_stderr("password");
+    let run = run(&s).expect_code(2).expect_stderr("password");
     assert!(!run.stderr.contains("hush"), "{}", run.stderr);
 }

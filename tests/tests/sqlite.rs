@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use wasmill_tests::{Sandbox, sqlite_query};
 
-fn python(s: &Sandbox, script: &str) {
+pub fn python(s: &Sandbox, script: &str) {
     let out = Command::new("python3").arg("-c").arg(script).current_dir(s.dir.path()).output().expect("python3");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
 }

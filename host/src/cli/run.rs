@@ -54,11 +54,16 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     // A task may be stuck in a blocking read (stdin); the process does not wait for it.
     runtime.shutdown_background();
     match result {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(e) => {
+        Ok(Ok(())) => Ok(ExitCode::SUCCESS),
+        Ok(Err(e)) => {
             // What is the user's fault at submit is, once the job runs, a fault of what it met outside.
             let code = e.domain.exit_code().max(3);
             report(&e.context("job failed"));
+            Ok(ExitCode::from(code))
+        }
+        Err(e) => {
+            let code = e.domain.exit_code();
+            report(&e.context("job failed to start"));
             Ok(ExitCode::from(code))
         }
     }
@@ -148,7 +153,8 @@ fn refuse_without_runtime(graph: &JobGraph) -> Result<()> {
         .with_hint("rehearse the job with local files: --stand-in TABLE=PATH for each of them"))
 }
 
-async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> {
+/// The outer error: nothing was run.
+async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<Result<()>> {
     let started = Instant::now();
     let name = graph.name.clone();
     // From here on no signal is lost, however early it comes.
@@ -158,7 +164,7 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
         job = start(graph, options) => job?,
         () = signals.next() => {
             eprintln!("stopped by a signal before anything was read");
-            return Ok(());
+            return Ok(Ok(()));
         }
     };
     let metrics = job.metrics.clone();
@@ -178,7 +184,7 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<()> 
         };
         eprint!("{}", summary(&name, &metrics, started.elapsed(), word));
     }
-    result.map(|_| ())
+    Ok(result.map(|_| ()))
 }
 
 /// SIGINT and SIGTERM.

@@ -1,5 +1,6 @@
 //! What a connector implements. The engine knows connectors only through these traits.
 
+use super::predicate::{Predicate, Pushdown};
 use crate::data::{Batch, ChangelogMode, Epoch, LogicalType, RecordChunk, RowError, RowOrigin, TableSchema};
 use crate::error::{Error, Result};
 use crate::formats::{Decoder, Encoder, Framing};
@@ -74,6 +75,8 @@ pub struct TableContext {
     /// The format of a record's key, bound to `key_columns` (their names less `key.fields-prefix`).
     pub key_format: Option<Arc<dyn FormatBinding>>,
     pub key_columns: Vec<usize>,
+    /// Of a table that is read: what the connector has taken with `ConnectorFactory::pushdown`. All hold.
+    pub filters: Vec<Predicate>,
 }
 
 /// A table's format with everything bound but the task.
@@ -176,9 +179,18 @@ pub trait ConnectorFactory: Send + Sync {
     fn metadata(&self, _dialect: Dialect) -> &'static [MetadataKey] {
         &[]
     }
+    /// How many rows a sink may refuse before the job fails, if nobody says anything about it; None: any number.
+    fn refused_rows_max(&self, _dialect: Dialect) -> Option<u64> {
+        None
+    }
     /// False while only the option table exists: `check` accepts such tables, `run` needs a stand-in.
     fn has_runtime(&self) -> bool {
         true
+    }
+    /// What becomes of a condition on the rows that are read (by a scan or a look-up) if it comes in
+    /// [`TableContext::filters`]. Asked without a connection, of the context as it is bound.
+    fn pushdown(&self, _cx: &TableContext, _predicate: &Predicate) -> Pushdown {
+        Pushdown::No
     }
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
         Err(Error::user(format!("table {}: connector {} cannot be read", cx.table, self.identifier())))
@@ -286,6 +298,8 @@ pub trait SourceReader {
     async fn checkpoint_complete(&mut self, _splits: &[SourceSplit]) -> Result<()> {
         Ok(())
     }
+    /// Nothing follows: what `checkpoint_complete` began outside has come to its end when this returns.
+    async fn close(&mut self) {}
     /// (done, of) in the unit of `SourceSplit::size`, for progress.
     fn progress(&self) -> Option<(u64, u64)> {
         None
@@ -383,12 +397,16 @@ pub struct LookupSettings {
     pub cache: LookupCache,
     /// Answers are given in the order of the input rows; else as they arrive, but never across a watermark or barrier.
     pub ordered: bool,
-    /// Batches of keys that may be asked for at once, per subtask.
+    /// Queries under way at once, of all subtasks.
     pub concurrency: usize,
+    /// Keys that are asked for at once, of all subtasks.
+    pub capacity: usize,
     /// Keys in one query.
     pub keys_per_query: usize,
-    /// A query that takes longer has failed.
+    /// A query that takes longer has failed; after the last attempt its rows are refused, not the job.
     pub timeout: Option<Duration>,
+    /// More look-ups than this without an answer in time fail the job.
+    pub unanswered_max: Option<u64>,
     /// Attempts after the first one.
     pub retries: u32,
 }
@@ -400,8 +418,10 @@ impl LookupSettings {
             cache: LookupCache::All { reload: None },
             ordered: true,
             concurrency: 1,
+            capacity: 1,
             keys_per_query: 1,
             timeout: None,
+            unanswered_max: None,
             retries: 0,
         }
     }

@@ -8,7 +8,7 @@ use crate::sql::options::ResolvedOptions;
 const MAX_KEYS: usize = 10_000;
 /// Keys in one query, if the table does not limit those under way.
 const KEYS_PER_QUERY: usize = 256;
-/// Queries of one subtask under way, if the table does not limit them.
+/// Queries under way, if the connector does not limit them.
 const CONCURRENCY: usize = 8;
 
 /// `otherwise`: the cache of a table that does not name one.
@@ -20,9 +20,11 @@ pub fn settings(options: &ResolvedOptions, otherwise: LookupCache) -> LookupSett
     LookupSettings {
         cache: cache(options, otherwise),
         ordered: options.text("lookup.output-mode") != Some("unordered"),
-        concurrency: capacity.map_or(CONCURRENCY, |n| n.div_ceil(keys_per_query)).max(1),
+        concurrency: CONCURRENCY,
+        capacity: capacity.unwrap_or(KEYS_PER_QUERY * CONCURRENCY),
         keys_per_query,
         timeout: options.duration("lookup.async.timeout").filter(|d| !d.is_zero()),
+        unanswered_max: options.int("lookup.async.fail-max").and_then(|n| u64::try_from(n).ok()),
         retries: options.int("lookup.max-retries").map_or(3, |n| u32::try_from(n).unwrap_or(u32::MAX)),
     }
 }

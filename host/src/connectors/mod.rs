@@ -10,6 +10,7 @@ pub mod kudu;
 pub mod local;
 pub mod lookup_options;
 pub mod native_format;
+pub mod predicate;
 pub mod row_batch;
 pub mod sqlite;
 pub mod stand_in;

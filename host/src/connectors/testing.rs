@@ -34,6 +34,7 @@ pub(crate) fn context(dir: &Path, columns: Vec<Column>, pairs: &[(&'static str, 
         value_columns: vec![],
         key_format: None,
         key_columns: vec![],
+        filters: vec![],
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Reason {
     Plugin,
     /// A plugin trapped, spun or broke a limit on this row.
     PluginTrap,
+    /// The side table gave no answer in time.
+    Lookup,
     /// The sink's format cannot express the row.
     Encode,
     /// The sink refused the row.
@@ -34,6 +36,7 @@ impl Reason {
             Reason::Arithmetic => "arithmetic",
             Reason::Plugin => "plugin",
             Reason::PluginTrap => "plugin-trap",
+            Reason::Lookup => "lookup",
             Reason::Encode => "encode",
             Reason::Sink => "sink",
         }

@@ -41,6 +41,18 @@ pub trait Operator {
     async fn on_timer(&mut self) -> Result<()> {
         Ok(())
     }
+    /// Rows wait in here for an answer of the outside. They are emitted before a watermark, a barrier and the end.
+    fn in_flight(&self) -> bool {
+        false
+    }
+    /// Until one of the answers is there. Called where rows are in flight; may be given up at any time.
+    async fn answered(&mut self) {
+        std::future::pending().await
+    }
+    /// Emits the rows whose answers are there.
+    async fn emit_answered(&mut self, _out: &mut dyn Collector) -> Result<()> {
+        Ok(())
+    }
     /// At a barrier: everything before it has been processed. Sinks make it durable here.
     async fn snapshot(&mut self, _epoch: Epoch, _out: &mut dyn Collector) -> Result<OperatorSnapshot> {
         Ok(OperatorSnapshot { operator: self.name().to_string(), splits: vec![], state: None })
@@ -111,6 +123,28 @@ impl Chain {
     pub async fn on_timer(&mut self) -> Result<()> {
         for o in &mut self.operators {
             o.on_timer().await.map_err(|e| e.in_operator(o.name()))?;
+        }
+        Ok(())
+    }
+
+    /// Rows wait in one of the operators for an answer of the outside.
+    pub fn in_flight(&self) -> bool {
+        self.operators.iter().any(|o| o.in_flight())
+    }
+
+    /// Until one of them can go on; never, if none waits. May be given up at any time.
+    pub async fn answered(&mut self) {
+        let waiting: Vec<_> = self.operators.iter_mut().filter(|o| o.in_flight()).map(|o| o.answered()).collect();
+        match waiting.is_empty() {
+            true => std::future::pending().await,
+            false => drop(futures::future::select_all(waiting).await),
+        }
+    }
+
+    pub async fn emit_answered(&mut self, tail: &mut dyn Collector) -> Result<()> {
+        for at in 0..self.operators.len() {
+            let (operator, mut out) = self.at(at, tail);
+            operator.emit_answered(&mut out).await.map_err(|e| e.in_operator(operator.name()))?;
         }
         Ok(())
     }

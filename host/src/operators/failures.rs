@@ -105,6 +105,9 @@ impl FailureHandler {
         }
         let refused = stage.refused.fetch_add(1, Relaxed) + 1;
         match stage.limit {
+            Some(0) => Err(Error::data(format!("table {}: {}", stage.table, describe(error, &origin))).with_hint(
+                "no row may be refused; 'errorLimit' ('on-error.limit') of the table allows some, -1 any number",
+            )),
             Some(limit) if refused > limit => Err(Error::data(format!(
                 "table {}: more than {limit} rows were refused; the last one: {}",
                 stage.table,

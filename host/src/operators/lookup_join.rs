@@ -1,10 +1,11 @@
 //! Lookup join with a side table. Keys are typed tuples; NULL never matches.
 
 use super::calc::without_rows;
-use super::chain::{Collector, Operator};
+use super::chain::{Collector, Operator, OperatorSnapshot};
 use super::failures::{FailureHandler, StagePolicy};
-use super::side_table::{Found, Key, Keys, SideTable, Snapshot, converter, encode};
-use crate::data::Batch;
+use super::in_flight::{InFlight, Waiting};
+use super::side_table::{Answer, Asked, Key, Keys, Known, Rows, SideTable, Snapshot, converter, encode};
+use crate::data::{Batch, Epoch, FailurePolicy, Reason, RowError};
 use crate::error::{Error, Result};
 use crate::expr::program::{Program, ProgramPlan, StepResult};
 use crate::metrics::OperatorMetrics;
@@ -19,10 +20,7 @@ use std::sync::Arc;
 const PAIRS_MAX: usize = 8192;
 
 /// Runs a program that only projects; gives its columns and the rows that failed.
-pub(super) fn project(
-    program: &mut Program,
-    batch: &RecordBatch,
-) -> Result<(Vec<ArrayRef>, Vec<crate::data::RowError>)> {
+pub(super) fn project(program: &mut Program, batch: &RecordBatch) -> Result<(Vec<ArrayRef>, Vec<RowError>)> {
     match program.run(0, batch)? {
         StepResult::Project { columns, errors } => Ok((columns.columns().to_vec(), errors)),
         StepResult::Filter { .. } => Err(Error::internal("key program has a filter")),
@@ -51,6 +49,7 @@ pub struct LookupJoinOperator {
     stage: StagePolicy,
     failures: Arc<FailureHandler>,
     metrics: Arc<OperatorMetrics>,
+    waiting: InFlight,
 }
 
 impl LookupJoinOperator {
@@ -63,7 +62,8 @@ impl LookupJoinOperator {
     ) -> Result<Self> {
         let keys = spec.keys.instantiate()?;
         let residual = spec.residual.as_ref().map(ProgramPlan::instantiate).transpose()?;
-        Ok(Self { name: name.into(), spec, keys, residual, stage, failures, metrics })
+        let waiting = InFlight::default();
+        Ok(Self { name: name.into(), spec, keys, residual, stage, failures, metrics, waiting })
     }
 
     /// Columns of the stream rows beside those of the side rows; None on the right gives NULLs.
@@ -205,27 +205,129 @@ impl Operator for LookupJoinOperator {
 
     async fn process(&mut self, batch: Batch, out: &mut dyn Collector) -> Result<()> {
         self.metrics.rows_in.add(batch.num_rows() as u64);
-        let (mut keys, errors) = project(&mut self.keys, &batch.columns)?;
+        let (mut columns, errors) = project(&mut self.keys, &batch.columns)?;
         let dropped = self.failures.refuse_all(&self.stage, &errors, &batch.origin, &self.metrics)?;
         let batch = without_rows(&batch, &dropped)?;
         if batch.num_rows() == 0 {
             return Ok(());
         }
         if !dropped.is_empty() {
-            keys = project(&mut self.keys, &batch.columns)?.0;
+            columns = project(&mut self.keys, &batch.columns)?.0;
         }
-        let encoded = encode(&converter(&keys)?, &keys)?;
+        let keys = Keys { encoded: encode(&converter(&columns)?, &columns)?, columns };
         let side = self.spec.side.clone();
-        let keys = Keys { encoded: &encoded, columns: &keys };
-        match side.rows_of(&keys).await? {
-            Found::All(rows) => self.match_rows(&batch, &rows, &encoded, |_| true, out).await,
-            Found::Partly(rows, missing) => {
-                let open: HashSet<&[u8]> = missing.iter().filter_map(|r| encoded[*r as usize].as_deref()).collect();
-                let waits = |key: &Option<Key>| key.as_deref().is_some_and(|k| open.contains(k));
-                self.match_rows(&batch, &rows, &encoded, |key| !waits(key), out).await?;
-                let rows = side.rest_of(&keys, &missing).await?;
-                self.match_rows(&batch, &rows, &encoded, waits, out).await
+        match side.known(&keys).await? {
+            Known::All(rows) if self.waiting.is_empty() || !side.is_ordered() => {
+                self.match_rows(&batch, &rows, &keys.encoded, |_| true, out).await?;
+            }
+            // Those before it go first.
+            Known::All(rows) => self.waiting.push(Waiting::new(batch, Arc::new(keys), None, Asked::done(rows))),
+            Known::Some(known, missing) => {
+                let keys = Arc::new(keys);
+                let open = match side.is_ordered() {
+                    true => None,
+                    false => Some(self.match_known(&batch, &keys, &known, &missing, out).await?),
+                };
+                let known = if open.is_some() { vec![] } else { known };
+                let asked = side.ask(keys.clone(), known, missing);
+                self.waiting.push(Waiting::new(batch, keys, open, asked));
             }
         }
+        self.emit_answered(out).await?;
+        while self.waiting.is_full() {
+            self.emit_next(out).await?;
+        }
+        Ok(())
+    }
+
+    async fn watermark(&mut self, _watermark: i64, out: &mut dyn Collector) -> Result<()> {
+        self.emit_all(out).await
+    }
+
+    fn in_flight(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    async fn answered(&mut self) {
+        self.waiting.answered(self.spec.side.is_ordered()).await
+    }
+
+    async fn emit_answered(&mut self, out: &mut dyn Collector) -> Result<()> {
+        while let Some(waiting) = self.waiting.take_done(self.spec.side.is_ordered()) {
+            self.emit(waiting, out).await?;
+        }
+        Ok(())
+    }
+
+    async fn snapshot(&mut self, _epoch: Epoch, out: &mut dyn Collector) -> Result<OperatorSnapshot> {
+        self.emit_all(out).await?;
+        Ok(OperatorSnapshot { operator: self.name.clone(), ..OperatorSnapshot::default() })
+    }
+}
+
+impl LookupJoinOperator {
+    /// The rows whose keys are known go on; gives the keys that the others wait for.
+    async fn match_known(
+        &mut self,
+        batch: &Batch,
+        keys: &Keys,
+        known: &Rows,
+        missing: &[u32],
+        out: &mut dyn Collector,
+    ) -> Result<HashSet<Key>> {
+        let open: HashSet<Key> = missing.iter().filter_map(|r| keys.encoded[*r as usize].clone()).collect();
+        let rows = self.spec.side.assemble(known.clone())?;
+        let goes_on = |key: &Option<Key>| key.as_ref().is_none_or(|k| !open.contains(k));
+        self.match_rows(batch, &rows, &keys.encoded, goes_on, out).await?;
+        Ok(open)
+    }
+
+    /// Waits for an answer (the oldest one, if rows leave in order), and lets its rows go on.
+    async fn emit_next(&mut self, out: &mut dyn Collector) -> Result<()> {
+        self.answered().await;
+        self.emit_answered(out).await
+    }
+
+    async fn emit_all(&mut self, out: &mut dyn Collector) -> Result<()> {
+        while !self.waiting.is_empty() {
+            self.emit_next(out).await?;
+        }
+        Ok(())
+    }
+
+    async fn emit(&mut self, mut waiting: Waiting, out: &mut dyn Collector) -> Result<()> {
+        let answer = waiting.asked.answer().await?;
+        let (batch, encoded) = (&waiting.batch, &waiting.keys.encoded);
+        self.refuse_unanswered(batch, encoded, &answer)?;
+        let open = waiting.open.as_ref();
+        let is_answered = |key: &Option<Key>| match key {
+            Some(key) => open.is_none_or(|open| open.contains(key)) && !answer.unanswered.contains(key),
+            // A row without a key matches nothing, which was known before.
+            None => open.is_none(),
+        };
+        self.match_rows(batch, &answer.rows, encoded, is_answered, out).await
+    }
+
+    /// Rows that got no answer in time fail one by one: they are neither dropped nor taken for rows without a match.
+    fn refuse_unanswered(&self, batch: &Batch, encoded: &[Option<Key>], answer: &Answer) -> Result<()> {
+        if answer.unanswered.is_empty() {
+            return Ok(());
+        }
+        let message = format!("side table {}: {}", self.spec.side.name, answer.why);
+        let hint = "asyncTimeout or table.exec.async-lookup.timeout sets this limit";
+        if self.stage.policy == FailurePolicy::Fail {
+            // The outside is to blame, which may be well again after a restart.
+            return Err(Error::external(message).retryable().with_hint(hint));
+        }
+        // There is no value to make NULL: a row padded with NULLs would say that there is no match.
+        let stage = match self.stage.policy {
+            FailurePolicy::Null => self.stage.with_policy(FailurePolicy::Skip),
+            _ => self.stage.clone(),
+        };
+        let late =
+            encoded.iter().enumerate().filter(|(_, k)| k.as_ref().is_some_and(|k| answer.unanswered.contains(k)));
+        let errors: Vec<RowError> =
+            late.map(|(row, _)| RowError::new(row as u32, Reason::Lookup, message.clone())).collect();
+        self.failures.refuse_all(&stage, &errors, &batch.origin, &self.metrics).map(|_| ())
     }
 }

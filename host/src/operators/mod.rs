@@ -3,6 +3,7 @@
 mod calc;
 mod chain;
 mod failures;
+mod in_flight;
 mod lookup_join;
 mod side_table;
 mod sink;

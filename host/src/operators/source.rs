@@ -94,6 +94,13 @@ impl SourceOperator {
         }
     }
 
+    /// Nothing follows.
+    pub async fn close(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            reader.close().await;
+        }
+    }
+
     /// Splits that belong to this subtask and are new.
     fn add_spread_splits(&mut self) {
         if self.splits.assignment() == SplitAssignment::Spread

@@ -4,7 +4,7 @@ use super::context::JobContext;
 use super::insert::{is_implicit, map_columns};
 use super::lookup_join::{LookupJoin, as_lookup_join, side_of};
 use super::settings::JobSettings;
-use super::{ast_passes, changelog, errors, names, rules};
+use super::{ast_passes, changelog, errors, names, pushdown, rules};
 use crate::catalog::{Catalog, TableDescriptor};
 use crate::connectors::api::{LookupCache, LookupSettings};
 use crate::data::{ChangelogMode, FailurePolicy, LogicalType, TableSchema};
@@ -14,7 +14,8 @@ use crate::expr::ExprContext;
 use crate::expr::function::ScalarFunction;
 use crate::expr::program::{ProgramPlan, StepPlan};
 use crate::plan::graph::{
-    JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec, TableBinding,
+    Asking, JobGraph, LookupJoinNode, OperatorId, OperatorKind, OperatorNode, Partitioning, SinkNode, StageSpec,
+    TableBinding,
 };
 use crate::sql::ast::{Insert, Script, Statement};
 use crate::sql::codes;
@@ -199,15 +200,23 @@ impl Pipeline<'_> {
     /// Operators for the plan; gives the last one and the schema after the steps that still wait.
     fn build(&mut self, plan: &LogicalPlan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
         match plan {
-            LogicalPlan::TableScan(scan) => self.source(scan, insert),
+            LogicalPlan::TableScan(scan) => self.source(scan, None, insert).map(|(id, schema, _)| (id, schema)),
             LogicalPlan::SubqueryAlias(a) => {
                 let (id, _) = self.build(&a.input, insert)?;
                 Ok((id, a.schema.clone()))
             }
             LogicalPlan::Filter(f) => {
-                let (id, _) = self.build(&f.input, insert)?;
+                let (id, rest) = match f.input.as_ref() {
+                    LogicalPlan::TableScan(scan) => {
+                        let (id, _, rest) = self.source(scan, Some(&f.predicate), insert)?;
+                        (id, rest)
+                    }
+                    input => (self.build(input, insert)?.0, Some(f.predicate.clone())),
+                };
                 let input = f.input.schema().clone();
-                self.steps.push(StepPlan::Filter { predicate: f.predicate.clone(), input: input.clone() });
+                if let Some(predicate) = rest {
+                    self.steps.push(StepPlan::Filter { predicate, input: input.clone() });
+                }
                 Ok((id, input))
             }
             LogicalPlan::Projection(p) => {
@@ -242,7 +251,13 @@ impl Pipeline<'_> {
         })
     }
 
-    fn source(&mut self, scan: &TableScan, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+    /// `filter`: what the rows are to meet. What the connector does not take exactly comes back.
+    fn source(
+        &mut self,
+        scan: &TableScan,
+        filter: Option<&Expr>,
+        insert: &Insert,
+    ) -> Planned<(OperatorId, DFSchemaRef, Option<Expr>)> {
         let table = self.table(scan.table_name.table(), insert)?.clone();
         // Rows are counted by their columns: a source always has one, which is dropped right after it.
         let no_column = scan.projection.as_ref().is_some_and(|p| p.is_empty());
@@ -260,13 +275,15 @@ impl Pipeline<'_> {
         if ignores && !table.options.is_set("on-error") {
             stage.policy = FailurePolicy::Null;
         }
-        let binding =
+        let mut binding =
             self.input.binder.bind(&table, TableRole::Source, schema.clone(), stage.policy).map_err(|d| vec![d])?;
+        let rest = filter.and_then(|f| pushdown::push_down(f, &qualified, &mut binding));
         opens(&binding, TableRole::Source).map_err(|e| vec![at_error(&e, table.name_span)])?;
-        let details = vec![
+        let mut details = vec![
             format!("table: {} ({})", table.name, binding.access.describe()),
             format!("columns: [{}]", column_list(&schema)),
         ];
+        details.extend(pushdown::describe(&binding));
         let parallelism = self.parallelism(&table);
         let name = self.unique(format!("Source: {}", table.name));
         let id = self.push(OperatorNode {
@@ -285,9 +302,9 @@ impl Pipeline<'_> {
                 input: qualified,
                 output: Arc::new(Schema::empty()),
             });
-            return Ok((id, Arc::new(DFSchema::empty())));
+            return Ok((id, Arc::new(DFSchema::empty()), rest));
         }
-        Ok((id, qualified))
+        Ok((id, qualified, rest))
     }
 
     fn lookup_join(&mut self, join: &LookupJoin, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
@@ -305,11 +322,13 @@ impl Pipeline<'_> {
         let indices: Vec<usize> =
             right_schema.fields().iter().filter_map(|f| join_source_index(&table, f.name())).collect();
         let schema = projected(&table, &indices);
-        let binding = self
+        let mut binding = self
             .input
             .binder
             .bind(&table, TableRole::Lookup, schema.clone(), self.stage(&table).policy)
             .map_err(|d| vec![d])?;
+        // Conditions on the side table alone: of ON, and of WHERE below an inner join.
+        let residual = join.residual.as_ref().and_then(|r| pushdown::push_down(r, right_schema, &mut binding));
         opens(&binding, TableRole::Lookup).map_err(|e| vec![at_error(&e, table.name_span)])?;
         let settings = match binding.access.has_runtime() {
             true => {
@@ -321,6 +340,8 @@ impl Pipeline<'_> {
         let loaded_whole = settings.as_ref().is_some_and(|s| matches!(s.cache, LookupCache::All { .. }));
         if loaded_whole {
             self.warnings.extend(cache_warning(&table));
+        } else if settings.is_some() {
+            self.warnings.extend(part_of_key(&table, join, insert));
         }
         let cx = &self.input.expr_context;
         let at = |e| errors::to_diagnostics(e, insert.span);
@@ -344,7 +365,7 @@ impl Pipeline<'_> {
         }
         let keys = key_program(stream_keys, &left_schema, cx).map_err(at)?;
         let side_key_program = key_program(side_keys, right_schema, cx).map_err(at)?;
-        let residual = join.residual.as_ref().map(|predicate| {
+        let residual_program = residual.as_ref().map(|predicate| {
             let step = StepPlan::Filter { predicate: predicate.clone(), input: join.schema.clone() };
             ProgramPlan::new(vec![step], cx.clone())
         });
@@ -362,7 +383,8 @@ impl Pipeline<'_> {
                 join.keys.iter().map(|k| format!("{} = {}", k.stream, k.side)).collect::<Vec<_>>().join(", ")
             ),
         ];
-        if let Some(r) = &join.residual {
+        details.extend(pushdown::describe(&binding));
+        if let Some(r) = &residual {
             details.push(format!("and: {}", crate::expr::show(r)));
         }
         let node = LookupJoinNode {
@@ -372,8 +394,9 @@ impl Pipeline<'_> {
             side_key_columns: join.keys.iter().map(|k| k.side.name.clone()).collect(),
             side_keys: side_key_program,
             side_bytes_max: table.options.size("cache.max-bytes").unwrap_or(1 << 30) as usize,
+            asking: self.asking(&table, left).map_err(|e| vec![at_error(&e, insert.span)])?,
             keys,
-            residual,
+            residual: residual_program,
             left_outer,
             output: nullable(&join.schema),
         };
@@ -383,6 +406,16 @@ impl Pipeline<'_> {
         let kind = OperatorKind::LookupJoin(node);
         let input = Some((left, Partitioning::Forward));
         Ok((self.push(OperatorNode { name, parallelism, input, kind, stage, details }), join.schema.clone()))
+    }
+
+    /// The job's settings are for tables of Flink's dialect; flinkStreamSQL's say it themselves.
+    fn asking(&self, table: &TableDescriptor, stream: OperatorId) -> Result<Asking> {
+        let said = match table.dialect {
+            Dialect::Flink => self.input.settings.asking.clone(),
+            Dialect::DtStack | Dialect::Legacy => Asking::default(),
+        };
+        let changes = changelog::incoming(&self.operators, stream)? != ChangelogMode::Append;
+        Ok(Asking { changes, ..said })
     }
 
     /// Waiting steps become a Calc operator.
@@ -425,6 +458,10 @@ impl Pipeline<'_> {
             let failed = |e| vec![at_error(&e, insert.table.span)];
             let sink = binding.access.sink(&binding.context).map_err(failed)?;
             parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));
+            let upserts = sink.changelog_mode() == ChangelogMode::Upsert && !table.primary_key.is_empty();
+            if upserts && parallelism > 1 && parallelism != self.operators[input].parallelism {
+                return Err(vec![keys_out_of_order(table, parallelism, self.operators[input].parallelism)]);
+            }
             let comes = changelog::incoming(&self.operators, input).map_err(failed)?;
             let refused = changelog::refuse_at_sink(table, sink.changelog_mode(), comes, insert.table.span);
             if let Some(d) = refused {
@@ -450,7 +487,7 @@ impl Pipeline<'_> {
             parallelism,
             input: Some((input, partitioning)),
             kind: OperatorKind::Sink(SinkNode { table: binding, not_null }),
-            stage: self.stage(table),
+            stage: self.sink_stage(table),
             details,
         };
         self.push(node);
@@ -482,8 +519,18 @@ impl Pipeline<'_> {
             Dialect::Flink => FailurePolicy::Fail,
         };
         let default = if self.input.dead_letters { FailurePolicy::DeadLetter } else { by_dialect };
-        let limit = table.options.int("on-error.limit").filter(|l| *l >= 0).map(|l| l as u64);
+        let limit = table.options.int("on-error.limit").and_then(|l| u64::try_from(l).ok());
         StageSpec { table: table.name.as_str().into(), policy: own.unwrap_or(default), limit }
+    }
+
+    /// A sink's connector may allow fewer refused rows. That holds where nobody said that rows may be left out.
+    fn sink_stage(&self, table: &TableDescriptor) -> StageSpec {
+        let stage = self.stage(table);
+        let said = ["on-error", "on-error.limit"].iter().any(|o| table.options.is_set(o)) || self.input.dead_letters;
+        match table.connector.refused_rows_max(table.dialect) {
+            Some(max) if !said => StageSpec { limit: Some(max), ..stage },
+            _ => stage,
+        }
     }
 }
 
@@ -506,6 +553,34 @@ fn cache_warning(table: &TableDescriptor) -> Option<Diagnostic> {
     }
     let message = format!("{} = '{}' has no effect here: the whole table is loaded", cache.key, cache.text);
     Some(Diagnostic::warning(codes::W_IGNORED_OPTION, cache.span, message))
+}
+
+/// Rows go in turn to the subtasks of a sink with a parallelism of its own: two changes of one key could overtake each
+/// other.
+fn keys_out_of_order(table: &TableDescriptor, sink: usize, before: usize) -> Diagnostic {
+    let message = format!(
+        "sink {} writes changes by its PRIMARY KEY with parallelism {sink}, the rows come with parallelism {before}: \
+         changes of one key would not stay in order",
+        table.name
+    );
+    let place = table.options.get("parallelism").and_then(|o| o.span).unwrap_or(table.name_span);
+    Diagnostic::error(codes::NOT_SUPPORTED, place, message)
+        .hint(format!("leave its parallelism out, or set it to {before} or 1"))
+}
+
+/// Fewer columns than the declared key: right, but each key may have many rows, and the database perhaps no index.
+fn part_of_key(table: &TableDescriptor, join: &LookupJoin, insert: &Insert) -> Option<Diagnostic> {
+    let joined = |column: &String| join.keys.iter().any(|k| k.side.name == *column);
+    let missing: Vec<&str> = table.primary_key.iter().filter(|c| !joined(c)).map(String::as_str).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the join with {} leaves out {} of its PRIMARY KEY: a key may have many rows, and looking for it may be slow",
+        table.name,
+        missing.join(", ")
+    );
+    Some(Diagnostic::warning(codes::W_PART_OF_KEY, insert.span, message))
 }
 
 /// What would be found wrong with a table's declaration when the job starts is found now. No connection is made.

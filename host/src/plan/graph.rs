@@ -1,11 +1,13 @@
 //! A job as operators and edges, ready to run. `plan` builds it from SQL; nothing here knows SQL.
 
-use crate::connectors::api::{ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use crate::connectors::api::{ConnectorFactory, LookupSettings, LookupSource, Sink, Source, TableContext};
+use crate::connectors::predicate::{Predicate, Pushdown};
 use crate::data::{FailurePolicy, TableSchema};
 use crate::error::Result;
 use crate::expr::program::ProgramPlan;
 use arrow::datatypes::SchemaRef;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Index of an operator in its graph.
 pub type OperatorId = usize;
@@ -63,10 +65,32 @@ pub struct LookupJoinNode {
     pub side_key_columns: Vec<String>,
     pub side_keys: ProgramPlan,
     pub side_bytes_max: usize,
+    pub asking: Asking,
     pub keys: ProgramPlan,
     pub residual: Option<ProgramPlan>,
     pub left_outer: bool,
     pub output: SchemaRef,
+}
+
+/// How the job wants side tables to be asked, where the table does not say it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asking {
+    pub capacity: Option<usize>,
+    pub timeout: Option<Duration>,
+    pub unordered: bool,
+    /// Changes of a row come in order, whatever the table or the job says.
+    pub changes: bool,
+}
+
+impl Asking {
+    pub fn over(&self, table: LookupSettings) -> LookupSettings {
+        LookupSettings {
+            capacity: self.capacity.unwrap_or(table.capacity),
+            timeout: self.timeout.or(table.timeout),
+            ordered: self.changes || (table.ordered && !self.unordered),
+            ..table
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -91,6 +115,10 @@ pub trait TableAccess: Send + Sync {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>>;
     /// False while the connector has no run time yet.
     fn has_runtime(&self) -> bool;
+    /// What becomes of a condition on the rows that are read.
+    fn pushdown(&self, _cx: &TableContext, _predicate: &Predicate) -> Pushdown {
+        Pushdown::No
+    }
 }
 
 /// The table's own connector.
@@ -112,6 +140,9 @@ impl TableAccess for ConnectorAccess {
     fn has_runtime(&self) -> bool {
         self.0.has_runtime()
     }
+    fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
+        self.0.pushdown(cx, predicate)
+    }
 }
 
 impl TableBinding {
@@ -119,3 +150,7 @@ impl TableBinding {
         &self.context.schema
     }
 }
+
+#[cfg(test)]
+#[path = "graph_tests.rs"]
+mod tests;

@@ -13,6 +13,7 @@ pub mod graph;
 mod insert;
 mod lookup_join;
 mod names;
+mod pushdown;
 pub mod recovery;
 mod relations;
 mod rules;

@@ -1,5 +1,6 @@
 //! Options of the job as a whole: `SET 'k' = 'v'` and `--set k=v`, under flinkStreamSQL's and Flink's names.
 
+use super::graph::Asking;
 use super::recovery::{CheckpointSettings, RECOVERY, RestartSettings};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sql::codes;
@@ -16,6 +17,8 @@ pub struct JobSettings {
     pub batch_rows: usize,
     /// Warnings about unknown options of flinkStreamSQL tables become errors.
     pub strict_options: bool,
+    /// How side tables of Flink's dialect are asked.
+    pub asking: Asking,
     pub checkpoints: CheckpointSettings,
     pub restart: RestartSettings,
 }
@@ -30,6 +33,7 @@ impl Default for JobSettings {
             max_record_bytes: 16 << 20,
             batch_rows: 4096,
             strict_options: false,
+            asking: Asking::default(),
             checkpoints: CheckpointSettings::default(),
             restart: RestartSettings::default(),
         }
@@ -85,6 +89,35 @@ const SETTINGS: &[SettingSpec] = &[
         expects: "true or false",
         apply: |s, v| {
             s.strict_options = v.parse().ok()?;
+            Some(())
+        },
+    },
+    SettingSpec {
+        names: &["table.exec.async-lookup.buffer-capacity"],
+        expects: "a number from 1 to 1000000",
+        apply: |s, v| {
+            s.asking.capacity = Some(v.parse().ok().filter(|n| (1..=1_000_000).contains(n))?);
+            Some(())
+        },
+    },
+    SettingSpec {
+        names: &["table.exec.async-lookup.timeout"],
+        expects: "a duration such as 3 min",
+        apply: |s, v| {
+            let limit = crate::sql::options::duration(v, std::time::Duration::from_millis(1))?;
+            s.asking.timeout = Some(limit).filter(|l| !l.is_zero());
+            Some(())
+        },
+    },
+    SettingSpec {
+        names: &["table.exec.async-lookup.output-mode"],
+        expects: "ORDERED or ALLOW_UNORDERED",
+        apply: |s, v| {
+            s.asking.unordered = match v.to_ascii_uppercase().as_str() {
+                "ORDERED" => false,
+                "ALLOW_UNORDERED" => true,
+                _ => return None,
+            };
             Some(())
         },
     },

@@ -27,9 +27,9 @@ pub struct Attempt {
 
 impl Attempt {
     /// Opens the tables and starts the tasks; sources wait until the phase is `Running`.
-    /// `before`: the newest epoch that was used so far.
-    pub async fn start(cx: &JobContext, restored: Option<&Checkpoint>, before: Epoch) -> Result<Self> {
-        let mut opened = open(cx, restored).await?;
+    /// `before`: the newest epoch that was used so far. `first`: no attempt has started yet.
+    pub async fn start(cx: &JobContext, restored: Option<&Checkpoint>, before: Epoch, first: bool) -> Result<Self> {
+        let mut opened = open(cx, restored, first).await?;
         let operators: Arc<[PreparedOperator]> = std::mem::take(&mut opened.operators).into();
         let chains = chain_up(&cx.graph, cx.chaining);
         let (mut inputs, mut outputs) = wire(&chains, cx.channel_limits);

@@ -6,9 +6,11 @@ use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::plan::graph::JobGraph;
 use std::path::Path;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
 
 pub struct Checkpoints {
-    store: Option<CheckpointStore>,
+    store: Option<Arc<CheckpointStore>>,
     /// The newest complete one: of this run, or the one that it goes on from.
     last: Option<Checkpoint>,
     /// The newest epoch that a task may have seen or that is in the folder. No number is used twice.
@@ -46,7 +48,7 @@ impl Checkpoints {
         }
         // Of all that are there: an older one may be the one to go on from.
         let newest_epoch = store.epochs()?.last().copied().unwrap_or(Epoch(0));
-        Ok(Self { store: Some(store), last, newest_epoch, ..Self::in_memory() })
+        Ok(Self { store: Some(Arc::new(store)), last, newest_epoch, ..Self::in_memory() })
     }
 
     pub fn is_durable(&self) -> bool {
@@ -65,19 +67,27 @@ impl Checkpoints {
         self.newest_epoch = self.newest_epoch.max(epoch);
     }
 
-    /// Makes the checkpoint the one to go on from. Dead letters of what it covers are durable before.
-    pub fn publish(&mut self, cx: &JobContext, checkpoint: Checkpoint) -> Result<()> {
-        cx.failures.sync()?;
-        if let Some(store) = &self.store {
-            let provenance = Provenance {
-                job: cx.graph.name.clone(),
-                attempt: format!("{}-{}", self.process, self.attempt),
-                time: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
-            };
-            store.publish(&checkpoint, &provenance)?;
-        }
+    /// Makes the checkpoint durable, on a thread that may wait; then `published` is to be told. Dead letters of what it
+    /// covers are durable before.
+    pub fn publish(&self, cx: &JobContext, checkpoint: Checkpoint) -> JoinHandle<Result<Checkpoint>> {
+        let provenance = Provenance {
+            job: cx.graph.name.clone(),
+            attempt: format!("{}-{}", self.process, self.attempt),
+            time: chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
+        };
+        let (failures, store) = (cx.failures.clone(), self.store.clone());
+        tokio::task::spawn_blocking(move || {
+            failures.sync()?;
+            if let Some(store) = store {
+                store.publish(&checkpoint, &provenance)?;
+            }
+            Ok(checkpoint)
+        })
+    }
+
+    /// It is the one to go on from.
+    pub fn published(&mut self, checkpoint: Checkpoint) {
         self.last = Some(checkpoint);
-        Ok(())
     }
 }
 

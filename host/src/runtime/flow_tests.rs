@@ -202,7 +202,7 @@ async fn flow(source: usize, sink: usize, chaining: bool) -> Flow {
         }
     }
     let job = start(graph, RunOptions { chaining, ..RunOptions::default() }).await.unwrap();
-    job.attempt.as_ref().unwrap().set_phase(Phase::Running);
+    job.first.as_ref().unwrap().as_ref().unwrap().set_phase(Phase::Running);
     Flow { _folder: folder, job, sources, log }
 }
 
@@ -235,7 +235,7 @@ async fn drives_control_elements_through(source: usize, sink: usize, chaining: b
     flow.wait_for_records(5 * source as u64);
 
     flow.job.checkpoints.used(Epoch(1));
-    let mut attempt = flow.job.attempt.take().unwrap();
+    let mut attempt = flow.job.first.take().unwrap().unwrap();
     attempt.trigger(Epoch(1));
     let mut acks = Vec::new();
     while acks.len() < attempt.tasks {
@@ -262,7 +262,7 @@ async fn drives_control_elements_through(source: usize, sink: usize, chaining: b
     flow.tell_all(|| Command::Emit(5));
     flow.tell_all(|| Command::End);
     let log = flow.log.clone();
-    flow.job.attempt = Some(attempt);
+    flow.job.first = Some(Ok(attempt));
     flow.job.wait().await.unwrap();
     let log = log.lock().unwrap();
     let rows = log.iter().flatten().filter(|e| matches!(e, Event::Row(_))).count();

@@ -17,12 +17,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 /// What a task gives for a checkpoint: of each of its operators.
 type Part = Vec<OperatorSnapshot>;
 
 /// How long the tasks of a failed attempt may take to let go of what they do.
 const LET_GO_MAX: Duration = Duration::from_secs(60);
+/// How long the writing of a checkpoint may take before somebody is told, again and again.
+const WRITE_WARNING: Duration = Duration::from_secs(30);
 
 /// How to run it; what the job file cannot say.
 pub struct RunOptions {
@@ -98,14 +101,20 @@ pub struct RunningJob {
     cx: JobContext,
     control: JobControl,
     requests: watch::Receiver<Request>,
-    /// None between two attempts.
-    attempt: Option<Attempt>,
+    /// The first attempt, or why it did not start, until `wait` takes it.
+    first: Option<Result<Attempt>>,
     checkpoints: Checkpoints,
+    /// The checkpoint that is being written.
+    publishing: Option<Publishing>,
+    settings: CheckpointSettings,
     timing: CheckpointTiming,
     policy: RestartPolicy,
+    /// An attempt has started: the servers were there, and the tables.
+    has_started: bool,
 }
 
-/// Opens the tables of the graph and starts its tasks. Returns as soon as they run.
+/// Opens the tables of the graph and starts its tasks. Returns as soon as they run, or when a server is not there that
+/// the restart strategy waits for.
 pub async fn start(graph: JobGraph, options: RunOptions) -> Result<RunningJob> {
     let metrics = Arc::new(JobMetrics::default());
     let cx = JobContext {
@@ -117,17 +126,23 @@ pub async fn start(graph: JobGraph, options: RunOptions) -> Result<RunningJob> {
         channel_limits: options.channel_limits,
     };
     let checkpoints = options.checkpoints;
-    let attempt = Attempt::start(&cx, checkpoints.last(), checkpoints.newest_epoch()).await?;
-    let timing = timing(&options.timing, checkpoints.is_durable(), attempt.opened.is_unbounded());
     let policy = RestartPolicy::new(&options.restart, checkpoints.is_durable());
+    let first = match Attempt::start(&cx, checkpoints.last(), checkpoints.newest_epoch(), true).await {
+        Err(e) if !e.retryable || matches!(policy, RestartPolicy::Never) => return Err(e),
+        first => first,
+    };
+    let timing = timing(&options.timing, checkpoints.is_durable(), false);
     let (control, requests) = watch::channel(Request::Run);
     Ok(RunningJob {
         metrics,
         cx,
         control: JobControl(control),
         requests,
-        attempt: Some(attempt),
+        has_started: first.is_ok(),
+        first: Some(first),
         checkpoints,
+        publishing: None,
+        settings: options.timing,
         timing,
         policy,
     })
@@ -158,8 +173,13 @@ impl RunningJob {
     /// restart strategy says; any other is returned.
     pub async fn wait(mut self) -> Result<Arc<JobMetrics>> {
         let started = Instant::now();
-        let Some(mut attempt) = self.attempt.take() else { return Err(Error::internal("a job without an attempt")) };
+        let mut attempt = match self.first.take() {
+            Some(Ok(attempt)) => attempt,
+            Some(Err(failure)) => self.start_again(failure, started).await?,
+            None => return Err(Error::internal("a job without an attempt")),
+        };
         loop {
+            self.timing = timing(&self.settings, self.checkpoints.is_durable(), attempt.opened.is_unbounded());
             let outcome = self.run_attempt(&mut attempt).await;
             let stuck: Vec<String> = attempt.running().map(str::to_string).collect();
             // The sinks of one attempt are gone before those of the next one are opened.
@@ -192,8 +212,12 @@ impl RunningJob {
                 _ = self.requests.wait_for(|r| *r != Request::Run) => return Err(failure),
             }
             self.checkpoints.next_attempt();
-            match Attempt::start(&self.cx, self.checkpoints.last(), self.checkpoints.newest_epoch()).await {
-                Ok(attempt) => return Ok(attempt),
+            let (last, newest) = (self.checkpoints.last(), self.checkpoints.newest_epoch());
+            match Attempt::start(&self.cx, last, newest, !self.has_started).await {
+                Ok(attempt) => {
+                    self.has_started = true;
+                    return Ok(attempt);
+                }
                 Err(e) => failure = e,
             }
         }
@@ -201,8 +225,11 @@ impl RunningJob {
 
     /// To the end of all tasks. The first failure cancels the rest and is returned.
     async fn run_attempt(&mut self, attempt: &mut Attempt) -> Result<()> {
-        let outcome = self.drive(attempt).await;
+        let mut outcome = self.drive(attempt).await;
         if outcome.is_err() {
+            if let Err(e) = self.end_publishing(attempt).await {
+                outcome = Err(e);
+            }
             attempt.set_phase(Phase::Cancelled);
         }
         let failure = let_go(attempt, outcome.is_err()).await;
@@ -238,15 +265,53 @@ impl RunningJob {
                     }
                 }
                 () = sleep_until(wake) => coordinator.tick(started.elapsed()),
+                (epoch, outcome) = published(&mut self.publishing), if self.publishing.is_some() => {
+                    self.publishing = None;
+                    let now = started.elapsed();
+                    match outcome {
+                        Ok(checkpoint) => {
+                            self.checkpoints.published(checkpoint);
+                            coordinator.published(now, epoch)
+                        }
+                        Err(e) => coordinator.publish_failed(now, epoch, e.to_string()),
+                    }
+                }
                 _ = self.requests.changed() => {
                     self.apply_request(attempt)?;
                     continue;
                 }
             };
-            if self.act(attempt, actions, &mut coordinator, started).await? {
+            if self.act(attempt, actions).await? {
                 return Ok(());
             }
         }
+    }
+
+    /// After a failure: the checkpoint that is being written counts if it is, or the next attempt would go on from one
+    /// before it. What it covers becomes visible while its sinks are still there: they tidy up when they go.
+    async fn end_publishing(&mut self, attempt: &Attempt) -> Result<()> {
+        if self.publishing.is_none() {
+            return Ok(());
+        }
+        let outcome = tokio::time::timeout(LET_GO_MAX, published(&mut self.publishing)).await;
+        self.publishing = None;
+        match outcome {
+            Ok((epoch, Ok(checkpoint))) => {
+                self.checkpoints.published(checkpoint);
+                for s in &attempt.opened.sinks {
+                    if let Err(e) = s.sink.checkpoint_complete(epoch).await {
+                        tracing::warn!("{}: checkpoint {}: {e}", s.name(), epoch.0);
+                    }
+                }
+            }
+            Ok((epoch, Err(e))) => tracing::warn!("checkpoint {} failed: {e}", epoch.0),
+            Err(_) => {
+                // It may still be published: what it covers must not be tidied up.
+                attempt.opened.sinks.iter().for_each(|s| std::mem::forget(s.sink.clone()));
+                return Err(Error::user("a checkpoint cannot be written: the disk of its folder does not answer"));
+            }
+        }
+        Ok(())
     }
 
     fn apply_request(&mut self, attempt: &Attempt) -> Result<()> {
@@ -269,13 +334,7 @@ impl RunningJob {
     }
 
     /// Does what the coordinator says; true after the last checkpoint.
-    async fn act(
-        &mut self,
-        attempt: &Attempt,
-        mut actions: VecDeque<Action<Part>>,
-        coordinator: &mut Coordinator<Part>,
-        started: Instant,
-    ) -> Result<bool> {
+    async fn act(&mut self, attempt: &Attempt, mut actions: VecDeque<Action<Part>>) -> Result<bool> {
         while let Some(action) = actions.pop_front() {
             match action {
                 Action::Trigger(epoch) => {
@@ -291,12 +350,10 @@ impl RunningJob {
                     if last {
                         self.commit(attempt, |has_state| !has_state, &checkpoint).await?;
                     }
-                    let published = self.checkpoints.publish(&self.cx, checkpoint);
-                    let now = started.elapsed();
-                    actions.extend(match published {
-                        Ok(()) => coordinator.published(now, epoch),
-                        Err(e) => coordinator.publish_failed(now, epoch, e.to_string()),
-                    });
+                    let written = self.checkpoints.publish(&self.cx, checkpoint);
+                    let warn_after = self.timing.timeout.min(WRITE_WARNING);
+                    self.publishing =
+                        Some(Publishing { epoch, written, warn_at: Instant::now() + warn_after, warn_after });
                 }
                 Action::Complete { epoch, took, last } => {
                     // Every sink is told, whatever another one says: the checkpoint is published.
@@ -352,6 +409,33 @@ impl RunningJob {
             }
         }
         Ok(())
+    }
+}
+
+/// A checkpoint that is written on a thread of its own: a disk that hangs holds up nobody else.
+struct Publishing {
+    epoch: Epoch,
+    written: JoinHandle<Result<Checkpoint>>,
+    /// When to tell of it next.
+    warn_at: Instant,
+    warn_after: Duration,
+}
+
+/// Waits for the checkpoint that is being written; may be given up and asked again.
+async fn published(publishing: &mut Option<Publishing>) -> (Epoch, Result<Checkpoint>) {
+    let Some(p) = publishing else { return std::future::pending().await };
+    loop {
+        match tokio::time::timeout_at(p.warn_at.into(), &mut p.written).await {
+            Ok(Ok(outcome)) => return (p.epoch, outcome),
+            Ok(Err(e)) => return (p.epoch, Err(Error::internal(format!("writing a checkpoint: {e}")))),
+            Err(_) => {
+                p.warn_at += p.warn_after;
+                tracing::warn!(
+                    "checkpoint {} is still not written: does the disk of the checkpoint folder answer?",
+                    p.epoch.0
+                );
+            }
+        }
     }
 }
 

@@ -313,8 +313,8 @@ async fn rows_are_flushed_when_they_are_due_and_polls_do_not_sleep_over_it() {
         o.input = o.input.map(|(from, _)| (from, Partitioning::Forward));
     });
     // The same job in one task per subtask.
-    running.attempt = None;
-    running.attempt = Some(Attempt::start(&running.cx, None, Epoch(0)).await.unwrap());
+    running.first = None;
+    running.first = Some(Attempt::start(&running.cx, None, Epoch(0), true).await);
     let control = running.control();
     let ended = tokio::spawn(running.wait());
     let deadline = Instant::now() + Duration::from_secs(30);

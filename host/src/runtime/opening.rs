@@ -3,7 +3,7 @@
 use super::checkpoint::Checkpoint;
 use super::job::JobContext;
 use crate::connectors::api::{Boundedness, LookupSource, Sink, Source, SourceSplit};
-use crate::error::Result;
+use crate::error::{Domain, Error, Result};
 use crate::metrics::{OperatorMetrics, OperatorRole};
 use crate::operators::{LookupJoinSpec, SideTable, SplitPool, StagePolicy};
 use crate::plan::graph::{LookupJoinNode, OperatorKind, OperatorNode, SinkNode, StageSpec, TableBinding};
@@ -61,12 +61,12 @@ pub struct Opened {
 
 /// Opens all tables, where `restored` says or else where their start modes say. Nothing is listed or written before the
 /// outside has answered for every table.
-pub async fn open(cx: &JobContext, restored: Option<&Checkpoint>) -> Result<Opened> {
+pub async fn open(cx: &JobContext, restored: Option<&Checkpoint>, first: bool) -> Result<Opened> {
     let mut opened = Opened::default();
     for node in &cx.graph.operators {
         opened.create(cx, node).map_err(|e| e.in_operator(&node.name))?;
     }
-    opened.probe().await?;
+    opened.probe().await.map_err(|e| if first { at_fault(e) } else { e })?;
     for s in &opened.sources {
         let splits = s.first_splits(restored).await.map_err(|e| e.in_operator(&s.name))?;
         s.splits.lock().add(splits);
@@ -75,6 +75,13 @@ pub async fn open(cx: &JobContext, restored: Option<&Checkpoint>) -> Result<Open
         s.sink.prepare(s.restored(restored)).await.map_err(|e| e.in_operator(s.name()))?;
     }
     Ok(opened)
+}
+
+/// What a table lacks before the job has run once (the table itself, a right, the right password) and no waiting mends,
+/// is for the user to mend, as `check --connect` says.
+fn at_fault(e: Error) -> Error {
+    let domain = if e.domain == Domain::External && !e.retryable { Domain::User } else { e.domain };
+    Error { domain, ..e }
 }
 
 impl Opened {
@@ -110,9 +117,11 @@ impl Opened {
         let metrics = cx.metrics.operator(&format!("{} (side table)", node.name), OperatorRole::SideTable);
         let source: Arc<dyn LookupSource> = join.side.access.lookup(&join.side.context)?.into();
         self.lookups.push((node.name.clone(), source.clone()));
+        let settings = join.asking.over(source.settings());
         let side = SideTable::new(
             join.side.context.table.clone(),
             source,
+            settings,
             join.side_schema.clone(),
             join.side_key_columns.clone(),
             join.side_keys.clone(),

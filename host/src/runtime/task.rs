@@ -12,6 +12,8 @@ use tokio::sync::{mpsc, watch};
 
 /// How long a source may wait for data: control messages wait meanwhile.
 const POLL_WAIT: Duration = Duration::from_millis(100);
+/// How long an idle source waits for answers that are under way before it looks for data again.
+const ANSWER_WAIT: Duration = Duration::from_millis(5);
 
 /// What the job tells its tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,10 +149,13 @@ impl Task {
                 Phase::Draining => return Ok(()),
                 Phase::Cancelled => return Ok(()),
             }
-            let max_wait = self.until_timer().min(POLL_WAIT);
+            // A source may block the thread while it waits, and rows that wait for an answer would wait for it, too.
+            let in_flight = self.chain.in_flight();
+            let max_wait = if in_flight { Duration::ZERO } else { self.until_timer().min(POLL_WAIT) };
             let Head::Source(source) = &mut self.head else { return Ok(()) };
             match source.next(max_wait).await.map_err(|e| e.in_operator(&source.name))? {
                 SourceEvent::Batch(batch) => self.chain.process(batch, &mut self.output).await?,
+                SourceEvent::Nothing | SourceEvent::Waiting if in_flight => self.answers(ANSWER_WAIT).await?,
                 SourceEvent::Nothing => {}
                 SourceEvent::Waiting => self.wait().await?,
                 SourceEvent::End => break,
@@ -162,6 +167,14 @@ impl Task {
             tokio::task::yield_now().await;
         }
         self.watermark(i64::MAX).await
+    }
+
+    /// Waits a while for answers that are under way, and lets their rows go on.
+    async fn answers(&mut self, max_wait: Duration) -> Result<()> {
+        match tokio::time::timeout(max_wait.min(self.until_timer()), self.chain.answered()).await {
+            Ok(()) => self.chain.emit_answered(&mut self.output).await,
+            Err(_) => Ok(()),
+        }
     }
 
     /// Until an operator of the chain wants to be called.
@@ -197,15 +210,18 @@ impl Task {
     async fn drive_gate(&mut self) -> Result<()> {
         loop {
             let Head::Gate(gate) = &mut self.head else { return Ok(()) };
-            let event = match self.chain.timer() {
-                None => gate.next().await,
-                Some(due) => match tokio::time::timeout_at(due.into(), gate.next()).await {
-                    Ok(event) => event,
-                    Err(_) => {
-                        self.chain.on_timer().await?;
-                        continue;
-                    }
-                },
+            let (timer, in_flight) = (self.chain.timer(), self.chain.in_flight());
+            let event = tokio::select! {
+                biased;
+                event = gate.next() => event,
+                () = self.chain.answered(), if in_flight => {
+                    self.chain.emit_answered(&mut self.output).await?;
+                    continue;
+                }
+                () = sleep_until(timer) => {
+                    self.chain.on_timer().await?;
+                    continue;
+                }
             };
             match event {
                 GateEvent::Batch(batch) => self.chain.process(batch, &mut self.output).await?,
@@ -254,8 +270,19 @@ impl Task {
                 // Its end counts as its part.
                 Some(Control::Barrier(_)) => {}
                 Some(Control::Complete(epoch)) => source.checkpoint_complete(epoch).await,
-                Some(Control::Close) | None => return Ok(()),
+                Some(Control::Close) => {
+                    source.close().await;
+                    return Ok(());
+                }
+                None => return Ok(()),
             }
         }
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }

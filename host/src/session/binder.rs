@@ -70,6 +70,7 @@ impl Binder<'_> {
             key_format: self.key_format(table, role, &layout, null_on_error)?,
             value_columns: layout.value.indexes,
             key_columns: layout.key.indexes,
+            filters: vec![],
         };
         let Some(stand_in) = stand_in else {
             self.check_capability(table, role)?;

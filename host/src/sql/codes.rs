@@ -136,5 +136,7 @@ pub const W_KEY_COLUMN_ADDED: &str = "W0403";
 pub const W_WITH_OFFSET: &str = "W0404";
 /// flinkStreamSQL's INSERT maps by position for want of names.
 pub const INSERT_BY_POSITION: &str = "W0405";
+/// A side table is joined by a part of its PRIMARY KEY.
+pub const W_PART_OF_KEY: &str = "W0406";
 /// NOT NULL inside a nested type is not checked.
 pub const W_NESTED_NOT_NULL: &str = "W0601";

@@ -190,6 +190,14 @@ impl Arguments {
         }
     }
 
+    /// Adds parameters behind those that are there.
+    pub fn add(&mut self, values: &[Value<'_>]) -> Result<(), DbError> {
+        match self {
+            Self::MySql(arguments) => mysql::add(arguments, values),
+            Self::Postgres(arguments) => postgres::add(arguments, values),
+        }
+    }
+
     /// Texts, one parameter each.
     pub fn texts(product: Product, texts: &[&str]) -> Result<Self, DbError> {
         let values: Vec<Value<'_>> = texts.iter().map(|t| Value::Text((*t).into())).collect();

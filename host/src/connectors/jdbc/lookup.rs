@@ -68,7 +68,7 @@ impl JdbcLookup {
     pub fn new(cx: &TableContext) -> Result<Self> {
         let size = cx.options.int("lookup.async.pool-size").and_then(|n| usize::try_from(n).ok()).unwrap_or(POOL_SIZE);
         let settings = lookup_options::settings(&cx.options, LookupCache::None);
-        let settings = LookupSettings { concurrency: settings.concurrency.min(size), ..settings };
+        let settings = LookupSettings { concurrency: size.max(1), ..settings };
         let pool = Pool { permits: Semaphore::new(size.max(1)), idle: Mutex::default() };
         Ok(Self { table: ReadTable::new(cx)?, pool, settings })
     }
@@ -154,8 +154,9 @@ impl LookupSource for JdbcLookup {
     async fn load_all(&self) -> Result<Snapshot> {
         let mut pooled = self.pool.take(&self.table).await.map_err(|e| self.error(&e))?;
         let known = self.table.known(&mut pooled.connection).await?.clone();
-        let sql = known.statements.scan(None, &[], 0);
-        let arguments = Arguments::none(self.table.server.product());
+        let sql = known.statements.scan(None, &known.filter, &[], 0);
+        let mut arguments = Arguments::none(self.table.server.product());
+        arguments.add(known.filter.values()).map_err(|e| self.error(&e))?;
         let outcome = self.query(&mut pooled.connection, &known, &sql, arguments).await;
         self.finish(pooled, outcome)
     }
@@ -170,7 +171,7 @@ impl LookupSource for JdbcLookup {
             return Ok(Snapshot::default());
         }
         let (rows, values) = padded(rows, values, self.table.server.product());
-        let sql = known.statements.lookup(rows, &columns);
+        let sql = known.statements.lookup(rows, &columns, &known.filter);
         let arguments = match self.table.server.product() {
             Product::MySql => mysql::arguments(&values).map(Arguments::MySql),
             Product::Postgres => {
@@ -178,7 +179,8 @@ impl LookupSource for JdbcLookup {
                 postgres::arrays(&columns, &values).map(Arguments::Postgres)
             }
         };
-        let arguments = arguments.map_err(|e| self.error(&e))?;
+        let mut arguments = arguments.map_err(|e| self.error(&e))?;
+        arguments.add(known.filter.values()).map_err(|e| self.error(&e))?;
         let outcome = self.query(&mut pooled.connection, &known, &sql, arguments).await;
         self.finish(pooled, outcome)
     }

@@ -5,6 +5,7 @@ mod connection;
 mod describe;
 mod encode;
 mod error;
+mod filter;
 mod lookup;
 mod mysql;
 pub mod options;
@@ -19,6 +20,7 @@ mod values;
 mod writer;
 
 use super::api::{Capabilities, ConnectorFactory, LookupSource, OptionProblem, Sink, Source, TableContext, TableUse};
+use super::predicate::{Predicate, Pushdown};
 use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
 use url::{JdbcUrl, Product};
@@ -51,6 +53,13 @@ impl ConnectorFactory for JdbcFactory {
         check_credentials(table, options, &mut problems);
         check_partitions(options, &mut problems);
         problems
+    }
+    /// flinkStreamSQL's `errorLimit` of databases.
+    fn refused_rows_max(&self, dialect: Dialect) -> Option<u64> {
+        (dialect == Dialect::DtStack).then_some(0)
+    }
+    fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
+        filter::pushdown(cx, predicate)
     }
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
         Ok(Box::new(source::JdbcSource::new(cx)?))

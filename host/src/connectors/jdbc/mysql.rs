@@ -40,6 +40,11 @@ pub fn key_condition(columns: &[String], keys: usize) -> String {
 
 pub fn arguments(values: &[Value<'_>]) -> Result<MySqlArguments, DbError> {
     let mut arguments = MySqlArguments::default();
+    add(&mut arguments, values)?;
+    Ok(arguments)
+}
+
+pub fn add(arguments: &mut MySqlArguments, values: &[Value<'_>]) -> Result<(), DbError> {
     for value in values {
         let added = match value {
             Value::Null => arguments.add(None::<i64>),
@@ -51,7 +56,7 @@ pub fn arguments(values: &[Value<'_>]) -> Result<MySqlArguments, DbError> {
         };
         added.map_err(|e| DbError::job(e.to_string()))?;
     }
-    Ok(arguments)
+    Ok(())
 }
 
 pub fn bytes(row: &MySqlRow, index: usize) -> Result<Option<&[u8]>, String> {

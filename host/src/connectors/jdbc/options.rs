@@ -147,10 +147,11 @@ pub static OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new(
         "filter.handling.policy",
-        OptionType::Ignored("conditions of the query are evaluated here, not in the database"),
+        OptionType::Enum(&["always", "never"]),
         &[(Flink, "filter.handling.policy")],
-        "Source: whether conditions of the query go to the database.",
-    ),
+        "Source and side table: whether conditions of the query are sent to the database where they mean the same there.",
+    )
+    .default(&[(Flink, "always")]),
     OptionSpec::new(
         "property-version",
         OptionType::Ignored("there is one version"),

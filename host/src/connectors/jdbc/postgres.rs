@@ -89,14 +89,20 @@ pub fn arrays(columns: &[&ServerColumn], values: &[Value<'_>]) -> Result<PgArgum
 /// Parameters one by one.
 pub fn scalars(values: &[Value<'_>]) -> Result<PgArguments, DbError> {
     let mut arguments = PgArguments::default();
+    add(&mut arguments, values)?;
+    Ok(arguments)
+}
+
+pub fn add(arguments: &mut PgArguments, values: &[Value<'_>]) -> Result<(), DbError> {
     for value in values {
         let added = match value {
             Value::Int(v) => arguments.add(*v),
+            Value::Float(v) => arguments.add(*v),
             other => arguments.add(as_text(other)?),
         };
         added.map_err(|e| DbError::job(e.to_string()))?;
     }
-    Ok(arguments)
+    Ok(())
 }
 
 /// Whether the array of the column can hold the value; asked before a statement is made of many.

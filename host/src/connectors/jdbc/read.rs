@@ -2,12 +2,14 @@
 
 use super::connection::{Connection, Row, Server};
 use super::describe::{ServerTable, describe};
+use super::filter::Filter;
 use super::statements::Statements;
 use super::types::{Direction, ServerColumn};
 use super::url::Product;
 use super::values::ReadRules;
 use super::{mysql, postgres};
 use crate::connectors::api::TableContext;
+use crate::connectors::predicate::Predicate;
 use crate::connectors::row_batch::RowBatch;
 use crate::data::TableSchema;
 use crate::error::Result;
@@ -19,6 +21,7 @@ pub struct ReadTable {
     pub server: Arc<Server>,
     pub schema: TableSchema,
     rules: ReadRules,
+    filters: Vec<Predicate>,
     known: tokio::sync::OnceCell<Arc<Known>>,
 }
 
@@ -26,6 +29,8 @@ pub struct ReadTable {
 pub struct Known {
     pub table: ServerTable,
     pub statements: Statements,
+    /// What the rows are to meet, as far as the database can tell.
+    pub filter: Filter,
 }
 
 impl ReadTable {
@@ -38,7 +43,8 @@ impl ReadTable {
             zero_dates: params.zero_dates,
             any_number_is_bool: params.tiny_int_is_bit,
         };
-        Ok(Self { schema: cx.schema.clone(), rules, server, known: tokio::sync::OnceCell::new() })
+        let filters = cx.filters.clone();
+        Ok(Self { schema: cx.schema.clone(), rules, server, filters, known: tokio::sync::OnceCell::new() })
     }
 
     /// What the server says of the table; asked once.
@@ -46,10 +52,16 @@ impl ReadTable {
         let look = async {
             let table = describe(&self.server, connection).await?;
             let columns = table.resolve(&self.server, &self.schema, Direction::Read)?;
+            let filter = Filter::new(self.server.product(), &self.schema, &columns, &self.filters, &self.rules)?;
             let statements = Statements::new(self.server.product(), &table, columns);
-            Ok(Arc::new(Known { table, statements }))
+            Ok(Arc::new(Known { table, statements, filter }))
         };
         self.known.get_or_try_init(|| look).await
+    }
+
+    /// The conditions that were taken, as text.
+    pub fn filter_text(&self) -> String {
+        self.filters.iter().map(Predicate::to_string).collect::<Vec<_>>().join(" AND ")
     }
 
     /// The zone of wall clocks that stand for instants.

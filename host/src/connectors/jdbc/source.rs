@@ -4,8 +4,6 @@ use super::connection::Arguments;
 use super::error::DbError;
 use super::read::{Known, ReadTable};
 use super::types::{Kind, Value};
-use super::url::Product;
-use super::{mysql, postgres};
 use crate::connectors::api::{
     Boundedness, Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext, TableContext,
 };
@@ -126,6 +124,21 @@ impl Source for JdbcSource {
     }
 }
 
+/// The member of a split's detail that holds the conditions its position counts under.
+const WHERE: &str = "where";
+
+fn with_filter(detail: serde_json::Value, filter: String) -> serde_json::Value {
+    let mut members = match detail {
+        serde_json::Value::Object(members) => members,
+        _ => serde_json::Map::new(),
+    };
+    match filter.is_empty() {
+        true => members.remove(WHERE),
+        false => members.insert(WHERE.into(), filter.into()),
+    };
+    if members.is_empty() { serde_json::Value::Null } else { members.into() }
+}
+
 type Message = Result<(RecordBatch, RecordChunk)>;
 
 /// The split that is read and the batches that come from it.
@@ -174,6 +187,18 @@ impl JdbcReader {
             );
             split.position = 0;
         }
+        // A count of rows means nothing where others are left out.
+        let filter = self.table.filter_text();
+        let before = split.detail.get(WHERE).and_then(serde_json::Value::as_str).unwrap_or_default();
+        if split.position > 0 && before != filter {
+            tracing::warn!(
+                "table {}: the conditions that the database applies are others than in the checkpoint: {} is read anew",
+                self.table.server.table,
+                split.id
+            );
+            split.position = 0;
+        }
+        split.detail = with_filter(split.detail, filter);
         let bound = |name: &str| split.detail.get(name).and_then(serde_json::Value::as_i64);
         let between = self.column.clone().zip(bound("from").zip(bound("to"))).map(|(c, (from, to))| (c, from, to));
         let scan = Scan {
@@ -201,7 +226,7 @@ impl Scan {
         let fail = |e: DbError| server.error("read", &e);
         let order = &self.known.table.primary_key;
         let column = self.between.as_ref().map(|(column, ..)| column.as_str());
-        let sql = self.known.statements.scan(column, order, self.position);
+        let sql = self.known.statements.scan(column, &self.known.filter, order, self.position);
         let arguments = self.arguments().map_err(fail)?;
         let mut connection = server.connect().await.map_err(fail)?;
         {
@@ -223,12 +248,12 @@ impl Scan {
 
     fn arguments(&self) -> Result<Arguments, DbError> {
         let product = self.table.server.product();
-        let Some((_, from, to)) = &self.between else { return Ok(Arguments::none(product)) };
-        let bounds = [Value::Int(*from), Value::Int(*to)];
-        match product {
-            Product::MySql => mysql::arguments(&bounds).map(Arguments::MySql),
-            Product::Postgres => postgres::scalars(&bounds).map(Arguments::Postgres),
+        let mut arguments = Arguments::none(product);
+        if let Some((_, from, to)) = &self.between {
+            arguments.add(&[Value::Int(*from), Value::Int(*to)])?;
         }
+        arguments.add(self.known.filter.values())?;
+        Ok(arguments)
     }
 }
 

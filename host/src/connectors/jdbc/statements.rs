@@ -3,6 +3,7 @@
 use super::connection::Arguments;
 use super::describe::ServerTable;
 use super::error::DbError;
+use super::filter::Filter;
 use super::types::{ServerColumn, Value};
 use super::url::Product;
 use super::{mysql, postgres};
@@ -150,12 +151,15 @@ impl Statements {
     }
 
     /// The rows with one of these keys. `key`: columns of the table, which need not be among those read.
-    pub fn lookup(&self, rows: usize, key: &[ServerColumn]) -> String {
+    pub fn lookup(&self, rows: usize, key: &[ServerColumn], filter: &Filter) -> String {
+        // The parameters of the filter follow those of the keys.
+        let parameters = if self.product == Product::MySql { rows * key.len() } else { key.len() };
+        let more: String = filter.conditions(parameters).iter().map(|c| format!(" AND {c}")).collect();
         match self.product {
             Product::MySql => {
                 let key: Vec<String> = key.iter().map(|k| format!("t.{}", mysql::quoted(&k.name))).collect();
                 let condition = mysql::key_condition(&key, rows);
-                format!("SELECT {} FROM {} AS t WHERE {condition}", self.selected(), self.table)
+                format!("SELECT {} FROM {} AS t WHERE ({condition}){more}", self.selected(), self.table)
             }
             Product::Postgres => {
                 let columns: Vec<&ServerColumn> = key.iter().collect();
@@ -164,7 +168,7 @@ impl Statements {
                     .enumerate()
                     .map(|(i, k)| format!("t.{} = {}", postgres::quoted(&k.name), postgres::cast_from_row(i, k)));
                 format!(
-                    "SELECT {} FROM {} AS t JOIN {} ON {}",
+                    "SELECT {} FROM {} AS t JOIN {} ON {}{more}",
                     self.selected(),
                     self.table,
                     postgres::unnest(&columns),
@@ -174,15 +178,17 @@ impl Statements {
         }
     }
 
-    /// All rows, or those where a column is within bounds (two parameters).
-    pub fn scan(&self, between: Option<&str>, order: &[String], offset: u64) -> String {
+    /// All rows that the filter lets through, of those where a column is within bounds (the first two parameters).
+    pub fn scan(&self, between: Option<&str>, filter: &Filter, order: &[String], offset: u64) -> String {
         let mut sql = format!("SELECT {} FROM {} AS t", self.selected(), self.table);
-        if let Some(column) = between {
-            let column = self.quoted(column);
-            sql.push_str(&match self.product {
-                Product::MySql => format!(" WHERE t.{column} BETWEEN ? AND ?"),
-                Product::Postgres => format!(" WHERE t.{column} BETWEEN $1 AND $2"),
-            });
+        let between = between.map(|column| match self.product {
+            Product::MySql => format!("t.{} BETWEEN ? AND ?", self.quoted(column)),
+            Product::Postgres => format!("t.{} BETWEEN $1 AND $2", self.quoted(column)),
+        });
+        let parameters = if between.is_some() { 2 } else { 0 };
+        let conditions: Vec<String> = between.into_iter().chain(filter.conditions(parameters)).collect();
+        if !conditions.is_empty() {
+            sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
         }
         if !order.is_empty() {
             let order: Vec<String> = order.iter().map(|c| format!("t.{}", self.quoted(c))).collect();
@@ -234,7 +240,7 @@ mod tests {
         assert_eq!(t.delete(2, &[0]), "DELETE FROM `t` WHERE `a` IN (?, ?)");
         assert!(t.delete(2, &[0, 1]).ends_with("(`a` = ? AND `b c` = ?) OR (`a` = ? AND `b c` = ?)"));
         assert!(
-            t.scan(Some("a"), &["a".into()], 5)
+            t.scan(Some("a"), &Filter::default(), &["a".into()], 5)
                 .ends_with("WHERE t.`a` BETWEEN ? AND ? ORDER BY t.`a` LIMIT 18446744073709551615 OFFSET 5")
         );
     }
@@ -250,6 +256,6 @@ mod tests {
         assert_eq!(t.insert(1, &[0], NullPolicy::Keep), t.insert(9, &[0], NullPolicy::Keep));
         assert!(t.insert(1, &[0, 1], NullPolicy::Keep).ends_with("ON CONFLICT (\"a\", \"b c\") DO NOTHING"));
         assert!(t.delete(1, &[1]).ends_with("USING UNNEST($1::text[]) AS r(c0) WHERE t.\"b c\" = r.c0"));
-        assert_eq!(t.scan(None, &[], 0), "SELECT t.\"a\", t.\"b c\" FROM \"t\" AS t");
+        assert_eq!(t.scan(None, &Filter::default(), &[], 0), "SELECT t.\"a\", t.\"b c\" FROM \"t\" AS t");
     }
 }

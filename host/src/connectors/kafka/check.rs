@@ -38,9 +38,6 @@ pub fn check_upsert(table: &TableUse, options: &ResolvedOptions) -> Vec<OptionPr
     if rows != interval {
         let message = "sink.buffer-flush.max-rows and sink.buffer-flush.interval work only together";
         problems.push(OptionProblem::error("sink.buffer-flush.max-rows", message));
-    } else if rows && table.is_sink {
-        let message = "sink.buffer-flush has no effect yet: every change is sent, which gives the same table";
-        problems.push(OptionProblem::warning("sink.buffer-flush.max-rows", message));
     }
     if let Err(problem) = start::end_of(table.dialect, options) {
         problems.push(problem);

@@ -221,6 +221,10 @@ fn retryable(error: i32) -> bool {
             | code::AUTO_OFFSET_RESET
             | code::OFFSET_OUT_OF_RANGE
             | code::INVALID_TOPIC
+            | code::SSL
+            | code::UNKNOWN_TOPIC
+            | code::UNKNOWN_TOPIC_OR_PARTITION
+            | code::UNKNOWN_PARTITION
             | code::UNSUPPORTED_FOR_MESSAGE_FORMAT
     )
 }

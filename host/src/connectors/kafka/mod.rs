@@ -7,6 +7,7 @@ mod decode;
 mod delivery;
 mod encode;
 mod keystore;
+mod last_changes;
 mod metadata;
 mod native;
 pub mod options;

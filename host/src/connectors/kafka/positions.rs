@@ -2,16 +2,27 @@
 //! from its first checkpoint reads what came after it started.
 
 use super::connection::{ANSWER_TIME, Connection};
-use super::native::{Consumer, KafkaError, Offset, TopicPartition};
+use super::native::{Consumer, KafkaError, Offset, TopicPartition, code};
 use super::start::{End, Offsets, Reset, Start};
 use crate::error::{Error, Result};
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 pub struct Positions<'a> {
     pub connection: &'a Connection,
     pub consumer: &'a Consumer,
     /// Where to begin in a partition that the group has committed no offset of.
     pub reset: Reset,
+}
+
+/// How long a partition that is new may take until its offsets can be asked for.
+const SETTLING_TIME: Duration = Duration::from_secs(5);
+
+fn is_young(error: i32) -> bool {
+    matches!(
+        error,
+        code::UNKNOWN_PARTITION | code::UNKNOWN_TOPIC | code::UNKNOWN_TOPIC_OR_PARTITION | code::LEADER_NOT_AVAILABLE
+    )
 }
 
 type Found = HashMap<TopicPartition, i64>;
@@ -72,10 +83,15 @@ impl Positions<'_> {
 
     fn ask(&self, partitions: &[TopicPartition], offset: Offset) -> Result<Found> {
         let questions: Vec<_> = partitions.iter().map(|at| (at.clone(), offset)).collect();
-        let answers = self
-            .consumer
-            .list_offsets(&questions, ANSWER_TIME)
-            .map_err(|e| self.connection.error("the offsets of the topic cannot be listed", &e))?;
+        let end = Instant::now() + SETTLING_TIME;
+        let answers = loop {
+            match self.consumer.list_offsets(&questions, ANSWER_TIME) {
+                Ok(answers) => break answers,
+                // The partitions were listed just now: a new one takes a moment to be known everywhere.
+                Err(e) if is_young(e.code) && Instant::now() < end => std::thread::sleep(Duration::from_millis(100)),
+                Err(e) => return Err(self.connection.error("the offsets of the topic cannot be listed", &e)),
+            }
+        };
         Ok(answers.into_iter().map(|p| (p.at, p.offset)).collect())
     }
 

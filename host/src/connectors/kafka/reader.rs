@@ -22,6 +22,9 @@ const LAG_EVERY: Duration = Duration::from_secs(1);
 /// A topic that was there at the start may be unknown for a moment (a broker restarts, its leader moves).
 const UNKNOWN_GRACE: Duration = Duration::from_secs(15);
 
+/// How long the brokers may take to confirm the last commit.
+const COMMIT_TIME: Duration = Duration::from_secs(5);
+
 pub struct ReaderSettings {
     pub connection: Connection,
     pub keeps: Keeps,
@@ -50,6 +53,8 @@ pub struct KafkaReader {
     unassigned: Vec<usize>,
     lag_at: Option<Instant>,
     unknown_since: Option<Instant>,
+    /// What the newest commit says.
+    committing: Vec<(TopicPartition, i64)>,
 }
 
 impl KafkaReader {
@@ -65,6 +70,7 @@ impl KafkaReader {
             unassigned: Vec::new(),
             lag_at: None,
             unknown_since: None,
+            committing: Vec::new(),
         }
     }
 
@@ -369,7 +375,30 @@ impl SourceReader for KafkaReader {
             let reason = format!("offsets were not committed: {}", error.reason);
             self.consumer.events().note(KafkaError { code: code::OK, reason });
         }
+        self.committing = offsets;
         Ok(())
+    }
+
+    /// A commit is only sent off when a checkpoint is complete; the last one is waited for, or the client's end could
+    /// overtake it.
+    async fn close(&mut self) {
+        let offsets = std::mem::take(&mut self.committing);
+        let partitions: Vec<TopicPartition> = offsets.iter().map(|(at, _)| at.clone()).collect();
+        let end = Instant::now() + COMMIT_TIME;
+        while !partitions.is_empty() {
+            let there = self.consumer.committed(&partitions, COMMIT_TIME).unwrap_or_default();
+            let arrived =
+                |(at, offset): &(TopicPartition, i64)| there.iter().any(|p| p.at == *at && p.offset == *offset);
+            if offsets.iter().all(arrived) {
+                return;
+            }
+            if Instant::now() >= end {
+                let table = &self.settings.connection.table;
+                tracing::warn!("table {table}: Kafka has not confirmed the last offsets of the consumer group");
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn progress(&self) -> Option<(u64, u64)> {

@@ -2,6 +2,7 @@
 
 use super::connection::{ANSWER_TIME, Connection};
 use super::encode::{ChangeMode, RecordEncoder};
+use super::last_changes::LastChanges;
 use super::metadata::MetadataColumn;
 use super::native::{KafkaError, Producer, TopicMetadata, code};
 use super::properties::Role;
@@ -70,6 +71,18 @@ impl KafkaSink {
             waits: cx.options.text("sink.delivery-guarantee") != Some("none"),
             cx: cx.clone(),
         })
+    }
+}
+
+impl KafkaSink {
+    /// How many keys' changes are held back, and for how long.
+    fn held_back(&self) -> Option<(usize, Duration)> {
+        if self.mode != ChangeMode::Upsert {
+            return None;
+        }
+        let keys = self.cx.options.int("sink.buffer-flush.max-rows").and_then(|n| usize::try_from(n).ok());
+        let interval = self.cx.options.duration("sink.buffer-flush.interval");
+        keys.filter(|n| *n > 0).zip(interval.filter(|i| !i.is_zero()))
     }
 }
 
@@ -175,6 +188,10 @@ impl Sink for KafkaSink {
             waits: self.waits,
         };
         let encoder = RecordEncoder::new(&self.cx, self.mode)?;
-        Ok(Box::new(KafkaWriter::new(producer, encoder, settings, cx.metrics.clone())))
+        let writer = KafkaWriter::new(producer, encoder, settings, cx.metrics.clone());
+        Ok(match self.held_back() {
+            Some((keys, interval)) => Box::new(LastChanges::new(writer, self.cx.key_columns.clone(), keys, interval)),
+            None => Box::new(writer),
+        })
     }
 }

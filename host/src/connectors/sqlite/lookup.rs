@@ -82,7 +82,9 @@ impl LookupSource for SqliteLookup {
     }
 
     async fn load_all(&self) -> Result<Snapshot> {
-        self.query(self.scan.select(), SqliteArguments::default()).await
+        let mut arguments = SqliteArguments::default();
+        self.scan.filter.bind(&mut arguments)?;
+        self.query(self.scan.query(&[]), arguments).await
     }
 
     async fn lookup(&self, key_columns: &[String], keys: &RecordBatch) -> Result<Snapshot> {
@@ -102,7 +104,8 @@ impl LookupSource for SqliteLookup {
         if bound == 0 {
             return Ok(Snapshot::default());
         }
-        let sql = format!("{} WHERE {}", self.scan.select(), self.condition(key_columns, bound)?);
-        self.query(sql, arguments).await
+        self.scan.filter.bind(&mut arguments)?;
+        let keys = format!("({})", self.condition(key_columns, bound)?);
+        self.query(self.scan.query(&[keys]), arguments).await
     }
 }

@@ -1,6 +1,7 @@
 //! `sqlite`: tables of a local SQLite file, the embedded database. The file and the table are made on first use.
 
 mod connection;
+mod filter;
 mod lookup;
 pub mod options;
 mod sink;
@@ -8,6 +9,7 @@ mod source;
 mod values;
 
 use super::api::{Capabilities, ConnectorFactory, LookupSource, Sink, Source, TableContext};
+use super::predicate::{Predicate, Pushdown};
 use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec};
 
@@ -31,6 +33,9 @@ impl ConnectorFactory for SqliteFactory {
     }
     fn has_format(&self) -> bool {
         false
+    }
+    fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
+        filter::pushdown(cx, predicate)
     }
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
         Ok(Box::new(source::SqliteSource::new(cx)?))

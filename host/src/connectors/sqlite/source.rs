@@ -1,6 +1,7 @@
 //! Scans, of a whole table or of the rows with some keys; and the source that is such a scan.
 
 use super::connection::{Location, quoted};
+use super::filter::Filter;
 use super::values::{append, check_types};
 use crate::connectors::api::{
     Boundedness, Source, SourceOutput, SourceReader, SourceSplit, SubtaskContext, TableContext,
@@ -27,30 +28,52 @@ const BATCHES_AHEAD: usize = 2;
 pub(super) struct Scan {
     pub location: Location,
     pub schema: TableSchema,
+    pub filter: Filter,
     rules: TextRules,
+    /// The conditions of the filter, for the positions that are counted under it.
+    filter_text: String,
 }
 
 impl Scan {
     pub fn new(cx: &TableContext) -> Result<Self> {
         check_types(&cx.table, &cx.schema.columns)?;
+        let location = Location::new(cx)?;
+        let shown: Vec<String> = cx.filters.iter().map(ToString::to_string).collect();
         Ok(Self {
-            location: Location::new(cx)?,
+            filter: Filter::new(&cx.schema, &location, &cx.filters),
+            filter_text: shown.join(" AND "),
+            location,
             schema: cx.schema.clone(),
             rules: TextRules { time_zone: cx.time_zone, epoch_millis: false },
         })
     }
 
     /// Columns go with the table's name: a quoted name that is no column would otherwise be taken for a text.
-    pub fn select(&self) -> String {
+    fn select(&self) -> String {
         let table = quoted(&self.location.name);
         let columns: Vec<String> = self.location.columns.iter().map(|c| format!("{table}.{}", quoted(c))).collect();
         let columns = if columns.is_empty() { "NULL".to_string() } else { columns.join(", ") };
         format!("SELECT {columns} FROM {table}")
     }
 
+    /// A query of the rows that meet the filter and more conditions, whose parameters come first.
+    pub fn query(&self, conditions: &[String]) -> String {
+        let all: Vec<&str> = conditions.iter().chain(&self.filter.conditions).map(String::as_str).collect();
+        match all.is_empty() {
+            true => self.select(),
+            false => format!("{} WHERE {}", self.select(), all.join(" AND ")),
+        }
+    }
+
     /// All rows from one on.
     fn sql(&self, offset: u64) -> String {
-        format!("{} LIMIT -1 OFFSET {offset}", self.select())
+        format!("{} LIMIT -1 OFFSET {offset}", self.query(&[]))
+    }
+
+    fn arguments(&self) -> Result<SqliteArguments> {
+        let mut arguments = SqliteArguments::default();
+        self.filter.bind(&mut arguments)?;
+        Ok(arguments)
     }
 
     /// Hands over the batches of a query (a `select` with more behind it) until the end, or until `take` wants no more.
@@ -110,7 +133,24 @@ impl Source for SqliteSource {
         let connection = self.scan.location.open_to_read().await?;
         connection.close().await.map_err(|e| self.scan.location.error("read", &e))?;
         let id = format!("{}:{}", self.scan.location.path.display(), self.scan.location.name);
-        Ok(vec![SourceSplit { id: id.into(), position: 0, detail: serde_json::Value::Null, size: None }])
+        let detail = match self.scan.filter_text.as_str() {
+            "" => serde_json::Value::Null,
+            filter => serde_json::json!({ "where": filter }),
+        };
+        Ok(vec![SourceSplit { id: id.into(), position: 0, detail, size: None }])
+    }
+
+    /// A count of rows means nothing where others are left out.
+    async fn restore(&self, splits: Vec<SourceSplit>, parallelism: usize) -> Result<Vec<SourceSplit>> {
+        let filter = |s: &SourceSplit| s.detail.get("where").and_then(serde_json::Value::as_str).map(str::to_string);
+        if splits.iter().all(|s| s.position == 0 || filter(s).unwrap_or_default() == self.scan.filter_text) {
+            return Ok(splits);
+        }
+        tracing::warn!(
+            "table {}: the conditions that the database applies are others than in the checkpoint: it is read anew",
+            self.scan.location.table
+        );
+        self.enumerate(parallelism).await
     }
 
     fn decoder(&self) -> Result<Option<Box<dyn Decoder>>> {
@@ -150,7 +190,7 @@ fn scan_on_thread(scan: &Scan, offset: u64, max_rows: usize, send: &SyncSender<M
         .map_err(|e| Error::external(format!("cannot start a runtime to scan SQLite: {e}")))
         .and_then(|runtime| {
             let take = |columns, chunk| send.send(Ok((columns, chunk))).is_ok();
-            runtime.block_on(scan.run(scan.sql(offset), SqliteArguments::default(), offset, max_rows, take))
+            runtime.block_on(scan.run(scan.sql(offset), scan.arguments()?, offset, max_rows, take))
         });
     if let Err(e) = outcome {
         // The reader may be gone already; then nobody needs the error.

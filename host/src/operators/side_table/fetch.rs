@@ -11,19 +11,27 @@ use arrow::compute::{CastOptions, cast_with_options, take};
 use arrow::datatypes::{Field, Schema};
 use futures::{StreamExt, TryStreamExt};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// The first pause before a query is tried again; it doubles.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(5);
+/// Keys under way, whatever the table says.
+const CAPACITY_MAX: usize = 1 << 20;
 
 /// The answer to a query that is under way: none as long as it is; the sender goes when the query has failed.
 type Waiting = watch::Receiver<Option<Arc<Snapshot>>>;
 
 pub struct Fetcher {
     settings: LookupSettings,
+    /// Queries and keys that may be under way, of all subtasks.
+    queries: Semaphore,
+    capacity: Semaphore,
+    /// Look-ups that were given up.
+    unanswered: AtomicU64,
     /// The side table's columns that are compared.
     key_columns: Vec<String>,
     state: Mutex<State>,
@@ -34,11 +42,30 @@ struct State {
     under_way: HashMap<Key, Waiting>,
 }
 
-/// The distinct keys of a batch and their typed values.
-pub struct Keys<'a> {
-    pub encoded: &'a [Option<Key>],
+/// The keys of a batch, row by row.
+pub struct Keys {
+    /// None: a part of the key is NULL.
+    pub encoded: Vec<Option<Key>>,
     /// As they are compared.
-    pub columns: &'a [ArrayRef],
+    pub columns: Vec<ArrayRef>,
+}
+
+/// Keys with their rows.
+pub type Rows = Vec<(Key, KeyRows)>;
+
+/// What the outside says of keys.
+#[derive(Default)]
+pub struct Fetched {
+    pub rows: Rows,
+    /// Keys for which it gave no answer in time.
+    pub unanswered: Vec<Key>,
+}
+
+/// The answer to one query.
+enum Reply {
+    Rows(Arc<Snapshot>),
+    /// None in time, also at the last attempt.
+    TooLate,
 }
 
 impl Fetcher {
@@ -47,7 +74,10 @@ impl Fetcher {
             LookupCache::Lru(spec) => Some(Cache::new(spec.clone())),
             LookupCache::None | LookupCache::All { .. } => None,
         };
-        Self { settings, key_columns, state: Mutex::new(State { cache, under_way: HashMap::new() }) }
+        let queries = Semaphore::new(settings.concurrency.max(1));
+        let capacity = Semaphore::new(settings.capacity.clamp(1, CAPACITY_MAX));
+        let state = Mutex::new(State { cache, under_way: HashMap::new() });
+        Self { settings, queries, capacity, unanswered: AtomicU64::new(0), key_columns, state }
     }
 
     /// A panic elsewhere leaves whole entries behind, so poison is ignored.
@@ -56,11 +86,11 @@ impl Fetcher {
     }
 
     /// What is known without asking; the keys that are not are left in `missing` (index of their first row).
-    pub fn cached(&self, keys: &Keys<'_>) -> (Vec<(Key, KeyRows)>, Vec<u32>) {
+    pub fn cached(&self, keys: &Keys) -> (Rows, Vec<u32>) {
         let now = Instant::now();
         let mut state = self.lock();
         let (mut found, mut missing) = (vec![], vec![]);
-        for (row, key) in distinct(keys.encoded) {
+        for (row, key) in distinct(&keys.encoded) {
             match state.cache.as_mut().and_then(|c| c.get(key, now)) {
                 Some(rows) => found.push((key.clone(), rows)),
                 None => missing.push(row),
@@ -70,32 +100,41 @@ impl Fetcher {
     }
 
     /// The rows of these keys (indexes of rows of `keys`), from the outside.
-    pub async fn fetch(&self, table: &SideTable, keys: &Keys<'_>, rows: &[u32]) -> Result<Vec<(Key, KeyRows)>> {
-        let mut found = Vec::with_capacity(rows.len());
+    pub async fn fetch(&self, table: &SideTable, keys: &Keys, rows: &[u32]) -> Result<Fetched> {
+        let mut fetched = Fetched::default();
         let mut open = rows.to_vec();
         while !open.is_empty() {
             let (mine, theirs) = self.claim(keys, &open);
-            let answers = mine.chunks(self.settings.keys_per_query.max(1)).map(|chunk| self.ask(table, keys, chunk));
-            let answers: Vec<Arc<Snapshot>> =
-                futures::stream::iter(answers).buffered(self.settings.concurrency.max(1)).try_collect().await?;
-            for (chunk, answer) in mine.chunks(self.settings.keys_per_query.max(1)).zip(&answers) {
-                let batch = Arc::new(answer.rows.clone());
-                found.extend(chunk.iter().map(|c| (c.key.clone(), rows_of(&batch, answer, &c.key))));
-            }
+            self.ask_all(table, keys, mine, &mut fetched).await?;
             open.clear();
             for (row, key, mut waiting) in theirs {
                 // A query that failed is tried again by whoever waits for it.
                 match waiting.wait_for(Option::is_some).await.ok().and_then(|a| a.clone()) {
-                    Some(answer) => found.push((key.clone(), rows_of(&Arc::new(answer.rows.clone()), &answer, &key))),
+                    Some(answer) => fetched.add(&answer, [key]),
                     None => open.push(row),
                 }
             }
         }
-        Ok(found)
+        Ok(fetched)
+    }
+
+    async fn ask_all(&self, table: &SideTable, keys: &Keys, mine: Vec<Claim<'_>>, fetched: &mut Fetched) -> Result<()> {
+        let size = self.settings.keys_per_query.clamp(1, self.settings.capacity.clamp(1, CAPACITY_MAX));
+        let replies: Vec<_> = mine.chunks(size).map(|chunk| self.ask(table, keys, chunk)).collect();
+        let replies: Vec<Reply> =
+            futures::stream::iter(replies).buffered(self.settings.concurrency.max(1)).try_collect().await?;
+        for (chunk, reply) in mine.chunks(size).zip(replies) {
+            let keys = chunk.iter().map(|c| c.key.clone());
+            match reply {
+                Reply::Rows(answer) => fetched.add(&answer, keys),
+                Reply::TooLate => fetched.unanswered.extend(keys),
+            }
+        }
+        Ok(())
     }
 
     /// Which of the keys nobody asks for yet: from now on this caller does.
-    fn claim(&self, keys: &Keys<'_>, rows: &[u32]) -> (Vec<Claim<'_>>, Vec<(u32, Key, Waiting)>) {
+    fn claim(&self, keys: &Keys, rows: &[u32]) -> (Vec<Claim<'_>>, Vec<(u32, Key, Waiting)>) {
         let mut state = self.lock();
         let (mut mine, mut theirs) = (vec![], vec![]);
         for &row in rows {
@@ -112,9 +151,16 @@ impl Fetcher {
         (mine, theirs)
     }
 
-    async fn ask(&self, table: &SideTable, keys: &Keys<'_>, claims: &[Claim<'_>]) -> Result<Arc<Snapshot>> {
+    async fn ask(&self, table: &SideTable, keys: &Keys, claims: &[Claim<'_>]) -> Result<Reply> {
         let batch = self.key_batch(table, keys, claims)?;
-        let answer = Arc::new(self.with_retries(table, &batch).await?);
+        let closed = |e: tokio::sync::AcquireError| Error::internal(format!("side table {}: {e}", table.name));
+        let _keys = self.capacity.acquire_many(claims.len() as u32).await.map_err(closed)?;
+        let _query = self.queries.acquire().await.map_err(closed)?;
+        let Some(answer) = self.with_retries(table, &batch).await? else {
+            self.give_up(table, claims.len())?;
+            return Ok(Reply::TooLate);
+        };
+        let answer = Arc::new(answer);
         let mut state = self.lock();
         if let Some(cache) = &mut state.cache {
             cache.insert(&answer, claims.iter().map(|c| &c.key), Instant::now())?;
@@ -123,15 +169,27 @@ impl Fetcher {
         for c in claims {
             c.answer.send_replace(Some(answer.clone()));
         }
-        Ok(answer)
+        Ok(Reply::Rows(answer))
+    }
+
+    /// So many look-ups got no answer in time; an error if they are too many by now.
+    fn give_up(&self, table: &SideTable, keys: usize) -> Result<()> {
+        let all = self.unanswered.fetch_add(keys as u64, Relaxed) + keys as u64;
+        match self.settings.unanswered_max {
+            Some(max) if all > max => {
+                let message = format!("side table {}: more than {max} look-ups got no answer in time", table.name);
+                Err(Error::external(message).with_hint("asyncFailMaxNum of the table sets this limit"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The keys as values of the side table's own columns. One that does not fit its column has no row; it is left out.
-    fn key_batch(&self, table: &SideTable, keys: &Keys<'_>, claims: &[Claim<'_>]) -> Result<RecordBatch> {
+    fn key_batch(&self, table: &SideTable, keys: &Keys, claims: &[Claim<'_>]) -> Result<RecordBatch> {
         let rows = UInt32Array::from_iter_values(claims.iter().map(|c| c.row));
         let safe = CastOptions { safe: true, ..CastOptions::default() };
         let (mut fields, mut columns) = (vec![], vec![]);
-        for (name, compared) in self.key_columns.iter().zip(keys.columns) {
+        for (name, compared) in self.key_columns.iter().zip(&keys.columns) {
             let field = table.schema.field_with_name(name)?;
             columns.push(cast_with_options(&take(compared, &rows, None)?, field.data_type(), &safe)?);
             fields.push(Field::new(name, field.data_type().clone(), true));
@@ -143,38 +201,57 @@ impl Fetcher {
         Ok(arrow::compute::take_record_batch(&batch, &UInt32Array::from(fits))?)
     }
 
-    async fn with_retries(&self, table: &SideTable, keys: &RecordBatch) -> Result<Snapshot> {
+    /// None: no answer in time.
+    async fn with_retries(&self, table: &SideTable, keys: &RecordBatch) -> Result<Option<Snapshot>> {
         let mut pause = RETRY_PAUSE;
         let mut attempt = 0;
         loop {
-            let error = match self.once(table, keys).await {
-                Ok(answer) => return Ok(answer),
-                Err(e) => e,
+            let why = match self.once(table, keys).await {
+                Ok(Some(answer)) => return Ok(Some(answer)),
+                Ok(None) if attempt == self.settings.retries => return Ok(None),
+                Ok(None) => self.too_late(),
+                Err(e) if attempt == self.settings.retries => {
+                    return Err(e.context(format!("side table {}: asked {} time(s)", table.name, attempt + 1)));
+                }
+                Err(e) => e.to_string(),
             };
-            if attempt == self.settings.retries {
-                return Err(error.context(format!("side table {}: asked {} time(s)", table.name, attempt + 1)));
-            }
             attempt += 1;
             table.metrics.retries.add(1);
-            tracing::warn!("side table {}: asked again in {} ms: {error}", table.name, pause.as_millis());
+            tracing::warn!("side table {}: asked again in {} ms: {why}", table.name, pause.as_millis());
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(RETRY_PAUSE_MAX);
         }
     }
 
-    async fn once(&self, table: &SideTable, keys: &RecordBatch) -> Result<Snapshot> {
+    /// Why a look-up was given up.
+    pub fn too_late(&self) -> String {
+        format!("no answer within {} ms", self.settings.timeout.unwrap_or_default().as_millis())
+    }
+
+    async fn once(&self, table: &SideTable, keys: &RecordBatch) -> Result<Option<Snapshot>> {
         if keys.num_rows() == 0 {
-            return table.index(crate::connectors::api::Snapshot::default());
+            return table.index(crate::connectors::api::Snapshot::default()).map(Some);
         }
+        table.metrics.queries.add(1);
         let asked = table.source.lookup(&self.key_columns, keys);
         let answer = match self.settings.timeout {
             None => asked.await?,
-            Some(limit) => tokio::time::timeout(limit, asked).await.map_err(|_| {
-                Error::external(format!("no answer within {} ms", limit.as_millis()))
-                    .with_hint("asyncTimeout or lookup.timeout of the table sets this limit")
-            })??,
+            Some(limit) => match tokio::time::timeout(limit, asked).await {
+                Ok(answer) => answer?,
+                Err(_) => return Ok(None),
+            },
         };
-        table.index(answer)
+        table.index(answer).map(Some)
+    }
+}
+
+impl Fetched {
+    fn add(&mut self, answer: &Arc<Snapshot>, keys: impl IntoIterator<Item = Key>) {
+        let batch = Arc::new(answer.rows.clone());
+        self.rows.extend(keys.into_iter().map(|key| {
+            let rows = rows_of(&batch, answer, &key);
+            (key, rows)
+        }));
     }
 }
 
@@ -206,7 +283,7 @@ fn distinct(encoded: &[Option<Key>]) -> impl Iterator<Item = (u32, &Key)> {
 }
 
 /// Everything found, as rows with an index.
-pub fn assemble(table: &SideTable, found: Vec<(Key, KeyRows)>) -> Result<Snapshot> {
+pub fn assemble(table: &SideTable, found: Rows) -> Result<Snapshot> {
     let (keys, rows): (Vec<Key>, Vec<KeyRows>) = found.into_iter().unzip();
     let batch = match gather(&rows)? {
         Some(batch) => batch,

@@ -1,15 +1,17 @@
 //! A side table as its join sees it: loaded whole, or asked for keys as they come.
 
+mod asked;
 mod cache;
 mod fetch;
 mod snapshot;
 
-pub use fetch::Keys;
+pub use asked::{Answer, Asked};
+pub use fetch::{Keys, Rows};
 pub use snapshot::{Key, Snapshot, converter, encode};
 
 use super::failures::{FailureHandler, StagePolicy};
 use super::lookup_join::project;
-use crate::connectors::api::{LookupCache, LookupSource};
+use crate::connectors::api::{LookupCache, LookupSettings, LookupSource};
 use crate::error::{Error, Result};
 use crate::expr::program::ProgramPlan;
 use crate::metrics::OperatorMetrics;
@@ -45,10 +47,12 @@ struct Loaded {
 }
 
 impl SideTable {
+    /// `settings`: the source's, as far as the job does not say otherwise.
     #[expect(clippy::too_many_arguments, reason = "plain data of one declaration")]
     pub fn new(
         name: Arc<str>,
         source: Arc<dyn LookupSource>,
+        settings: LookupSettings,
         schema: SchemaRef,
         key_columns: Vec<String>,
         keys: ProgramPlan,
@@ -58,7 +62,6 @@ impl SideTable {
         metrics: Arc<OperatorMetrics>,
     ) -> Self {
         let snapshot = tokio::sync::Mutex::new(None);
-        let settings = source.settings();
         let ordered = settings.ordered;
         let fetcher = match settings.cache {
             LookupCache::All { .. } => None,
@@ -75,22 +78,39 @@ impl SideTable {
         }
     }
 
-    /// Rows that hold (at least) those of these keys. `Partly`: only of the keys that are known already, and the rows
-    /// of the batch that have to wait for theirs.
-    pub async fn rows_of(self: &Arc<Self>, keys: &Keys<'_>) -> Result<Found> {
-        let Some(fetcher) = &self.fetcher else { return Ok(Found::All(self.current().await?)) };
-        let (mut found, missing) = fetcher.cached(keys);
-        if missing.is_empty() || self.ordered {
-            found.extend(fetcher.fetch(self, keys, &missing).await?);
-            return Ok(Found::All(Arc::new(assemble(self, found)?)));
-        }
-        Ok(Found::Partly(Arc::new(assemble(self, found)?), missing))
+    /// Rows leave the join in the order in which they came.
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
     }
 
-    /// The rows of the keys that `rows_of` left open.
-    pub async fn rest_of(&self, keys: &Keys<'_>, missing: &[u32]) -> Result<Arc<Snapshot>> {
-        let fetcher = self.fetcher.as_ref().ok_or_else(|| Error::internal("a loaded side table has no open keys"))?;
-        Ok(Arc::new(assemble(self, fetcher.fetch(self, keys, missing).await?)?))
+    /// What is known of these keys without asking the outside.
+    pub async fn known(self: &Arc<Self>, keys: &Keys) -> Result<Known> {
+        let Some(fetcher) = &self.fetcher else { return Ok(Known::All(self.current().await?)) };
+        let (found, missing) = fetcher.cached(keys);
+        self.metrics.hits.add(found.len() as u64);
+        self.metrics.misses.add(missing.len() as u64);
+        match missing.is_empty() {
+            true => Ok(Known::All(self.assemble(found)?)),
+            false => Ok(Known::Some(found, missing)),
+        }
+    }
+
+    pub fn assemble(&self, found: Rows) -> Result<Arc<Snapshot>> {
+        Ok(Arc::new(assemble(self, found)?))
+    }
+
+    /// Asks for the keys that `known` left open, beside the caller's thread. The answer holds the rows of `known`, too.
+    pub fn ask(self: &Arc<Self>, keys: Arc<Keys>, known: Rows, missing: Vec<u32>) -> Asked {
+        let table = self.clone();
+        Asked::spawn(async move {
+            let fetcher = table.fetcher.as_ref();
+            let fetcher = fetcher.ok_or_else(|| Error::internal("a loaded side table has no open keys"))?;
+            let mut fetched = fetcher.fetch(&table, &keys, &missing).await?;
+            fetched.rows.extend(known);
+            let why = if fetched.unanswered.is_empty() { String::new() } else { fetcher.too_late() };
+            let unanswered = fetched.unanswered.into_iter().collect();
+            Ok(Answer { rows: table.assemble(fetched.rows)?, unanswered, why })
+        })
     }
 
     /// The current snapshot; the first call loads it. When its interval has passed, it is loaded anew beside the stream,
@@ -162,11 +182,12 @@ impl SideTable {
     }
 }
 
-/// What a side table says of a batch's keys.
-pub enum Found {
+/// What is known of a batch's keys.
+pub enum Known {
+    /// Rows that hold (at least) those of all keys.
     All(Arc<Snapshot>),
-    /// Of some keys; and rows of the batch, the first of each key that has to be asked for.
-    Partly(Arc<Snapshot>, Vec<u32>),
+    /// The rows of some keys; and rows of the batch, the first of each key that has to be asked for.
+    Some(Rows, Vec<u32>),
 }
 
 #[cfg(test)]

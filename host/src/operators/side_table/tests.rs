@@ -1,5 +1,5 @@
 use super::*;
-use crate::connectors::api::{LookupSettings, LruSpec, Snapshot as Answer};
+use crate::connectors::api::{LookupSettings, LruSpec, Snapshot as ApiSnapshot};
 use crate::data::FailurePolicy;
 use crate::expr::ExprContext;
 use crate::metrics::OperatorRole;
@@ -29,10 +29,10 @@ impl LookupSource for Numbers {
     fn settings(&self) -> LookupSettings {
         self.settings.clone()
     }
-    async fn load_all(&self) -> Result<Answer> {
+    async fn load_all(&self) -> Result<ApiSnapshot> {
         Err(Error::internal("not loaded whole"))
     }
-    async fn lookup(&self, key_columns: &[String], keys: &RecordBatch) -> Result<Answer> {
+    async fn lookup(&self, key_columns: &[String], keys: &RecordBatch) -> Result<ApiSnapshot> {
         assert_eq!((key_columns, keys.schema().field(0).data_type()), (&["id".to_string()][..], &DataType::Int32));
         let ids: Vec<i32> = keys.column(0).as_primitive::<Int32Type>().values().to_vec();
         self.asked.lock().unwrap().push(ids.clone());
@@ -44,12 +44,21 @@ impl LookupSource for Numbers {
             ids.iter().filter(|i| (0..100).contains(*i)).flat_map(|&i| vec![i; (i % 10) as usize]).collect();
         let values = StringArray::from_iter_values(rows.iter().map(|i| format!("v{i}")));
         let columns: Vec<ArrayRef> = vec![Arc::new(Int32Array::from(rows)), Arc::new(values)];
-        Ok(Answer { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
+        Ok(ApiSnapshot { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
     }
 }
 
 fn settings(cache: LookupCache) -> LookupSettings {
-    LookupSettings { cache, ordered: true, concurrency: 4, keys_per_query: 3, timeout: None, retries: 2 }
+    LookupSettings {
+        cache,
+        ordered: true,
+        concurrency: 4,
+        capacity: 12,
+        keys_per_query: 3,
+        timeout: None,
+        unanswered_max: None,
+        retries: 2,
+    }
 }
 
 fn lru(max_keys: usize) -> LookupCache {
@@ -68,7 +77,9 @@ fn table(source: Arc<dyn LookupSource>) -> Arc<SideTable> {
     let stage = StagePolicy::new("dim", FailurePolicy::Fail, None);
     let failures = Arc::new(FailureHandler::new("job", DeadLetters::Printed));
     let metrics = OperatorMetrics::new("dim", OperatorRole::SideTable);
-    Arc::new(SideTable::new("dim".into(), source, schema(), vec!["id".into()], keys, 1 << 20, stage, failures, metrics))
+    let settings = source.settings();
+    let columns = vec!["id".into()];
+    Arc::new(SideTable::new("dim".into(), source, settings, schema(), columns, keys, 1 << 20, stage, failures, metrics))
 }
 
 fn numbers(cache: LookupCache) -> Arc<Numbers> {
@@ -80,22 +91,31 @@ fn numbers(cache: LookupCache) -> Arc<Numbers> {
     })
 }
 
-/// How many rows each key has, as the join would see it. Keys are BIGINT, the column is INT.
-async fn ask(table: &Arc<SideTable>, keys: &[Option<i64>]) -> Result<Vec<usize>> {
+fn keys(keys: &[Option<i64>]) -> Keys {
     let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(keys.to_vec()))];
-    let encoded = encode(&converter(&columns)?, &columns)?;
-    let keys = Keys { encoded: &encoded, columns: &columns };
-    let rows = match table.rows_of(&keys).await? {
-        Found::All(rows) => rows,
-        Found::Partly(_, missing) => table.rest_of(&keys, &missing).await?,
-    };
+    Keys { encoded: encode(&converter(&columns).unwrap(), &columns).unwrap(), columns }
+}
+
+async fn answer(table: &Arc<SideTable>, keys: &Arc<Keys>) -> Result<Answer> {
+    match table.known(keys).await? {
+        Known::All(rows) => Ok(Answer::of(rows)),
+        Known::Some(known, missing) => table.ask(keys.clone(), known, missing).answer().await,
+    }
+}
+
+/// How many rows each key has, as the join would see it. Keys are BIGINT, the column is INT.
+async fn ask(table: &Arc<SideTable>, asked: &[Option<i64>]) -> Result<Vec<usize>> {
+    let keys = Arc::new(keys(asked));
+    let answer = answer(table, &keys).await?;
+    assert!(answer.unanswered.is_empty(), "{}", answer.why);
+    let rows = answer.rows;
     let count = |key: &Key| {
         let rows_of_key = rows.matches(key);
         let ids = rows.rows.column(0).as_primitive::<Int32Type>();
         assert!(rows_of_key.windows(2).all(|w| ids.value(w[0] as usize) == ids.value(w[1] as usize)));
         rows_of_key.len()
     };
-    Ok(encoded.iter().map(|k| k.as_ref().map_or(0, count)).collect())
+    Ok(keys.encoded.iter().map(|k| k.as_ref().map_or(0, count)).collect())
 }
 
 fn asked(source: &Numbers) -> Vec<Vec<i32>> {
@@ -175,30 +195,50 @@ async fn who_waits_for_a_query_that_fails_asks_himself() {
 }
 
 #[tokio::test]
-async fn a_query_that_takes_too_long_has_failed() {
+async fn keys_without_an_answer_in_time_are_named_and_too_many_fail_the_job() {
     let mut source = numbers(lru(100));
     {
         let s = Arc::get_mut(&mut source).unwrap();
         s.takes = Duration::from_secs(5);
         s.settings.timeout = Some(Duration::from_millis(20));
-        s.settings.retries = 0;
+        s.settings.retries = 1;
+        s.settings.unanswered_max = Some(1);
     }
-    let error = ask(&table(source), &[Some(1)]).await.unwrap_err();
-    assert!(error.message.contains("no answer within 20 ms"), "{error}");
+    let table = table(source.clone());
+    let asked = Arc::new(keys(&[Some(1), None, Some(1)]));
+    let late = answer(&table, &asked).await.unwrap();
+    assert_eq!((late.why.as_str(), late.unanswered.len()), ("no answer within 20 ms", 1));
+    assert!(late.unanswered.contains(asked.encoded[0].as_ref().unwrap()));
+    assert_eq!((table.metrics.queries.get(), table.metrics.retries.get()), (2, 1));
+    let error = answer(&table, &asked).await.err().unwrap();
+    assert!(error.message.contains("more than 1 look-ups"), "{error}");
 }
 
 #[tokio::test]
-async fn unordered_answers_known_keys_first() {
-    let mut source = numbers(lru(100));
-    Arc::get_mut(&mut source).unwrap().settings.ordered = false;
+async fn what_is_known_is_told_apart_from_what_has_to_be_asked_for() {
+    let source = numbers(lru(100));
     let table = table(source.clone());
     ask(&table, &[Some(1)]).await.unwrap();
-    let columns: Vec<ArrayRef> = vec![Arc::new(Int64Array::from(vec![2, 1, 3]))];
-    let encoded = encode(&converter(&columns).unwrap(), &columns).unwrap();
-    match table.rows_of(&Keys { encoded: &encoded, columns: &columns }).await.unwrap() {
-        Found::Partly(known, missing) => assert_eq!((known.rows.num_rows(), missing), (1, vec![0, 2])),
-        Found::All(_) => panic!("waited for all"),
+    match table.known(&keys(&[Some(2), Some(1), None, Some(3), Some(2)])).await.unwrap() {
+        Known::Some(known, missing) => assert_eq!((known.len(), missing), (1, vec![0, 3])),
+        Known::All(_) => panic!("knows all"),
     }
+    assert_eq!((table.metrics.hits.get(), table.metrics.misses.get()), (1, 3));
+}
+
+#[tokio::test]
+async fn keys_under_way_are_bounded_whoever_asks() {
+    let mut source = numbers(LookupCache::None);
+    {
+        let s = Arc::get_mut(&mut source).unwrap();
+        s.takes = Duration::from_millis(50);
+        s.settings.capacity = 2;
+    }
+    let table = table(source.clone());
+    let started = Instant::now();
+    let ones: Vec<Vec<Option<i64>>> = (0..6).map(|n| vec![Some(n)]).collect();
+    futures::future::join_all(ones.iter().map(|k| ask(&table, k))).await;
+    assert!(started.elapsed() >= Duration::from_millis(150), "{:?}", started.elapsed());
 }
 
 /// A table that is loaded whole; what it holds changes with every load, and some loads fail.
@@ -213,14 +253,14 @@ impl LookupSource for Changing {
         let cache = LookupCache::All { reload: Some(Duration::from_millis(20)) };
         LookupSettings { cache, ..LookupSettings::load_all() }
     }
-    async fn load_all(&self) -> Result<Answer> {
+    async fn load_all(&self) -> Result<ApiSnapshot> {
         let n = self.loads.fetch_add(1, SeqCst);
         if self.failing.lock().unwrap().contains(&n) {
             return Err(Error::external("the server is down"));
         }
         let columns: Vec<ArrayRef> =
             vec![Arc::new(Int32Array::from(vec![n.min(2) as i32])), Arc::new(StringArray::from(vec!["x"]))];
-        Ok(Answer { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
+        Ok(ApiSnapshot { batches: vec![RecordBatch::try_new(schema(), columns).unwrap()], failed: vec![] })
     }
 }
 
@@ -242,4 +282,89 @@ async fn a_failed_reload_keeps_the_rows_and_the_next_one_brings_new_ones_b110() 
     }
     assert_eq!(seen, [0, 2]);
     assert!(table.metrics.retries.get() >= 1);
+}
+
+/// What a lookup join emits: the ids of its rows.
+#[derive(Default)]
+struct Emitted(Vec<i64>);
+
+#[async_trait(?Send)]
+impl crate::operators::Collector for Emitted {
+    async fn emit(&mut self, batch: crate::data::Batch) -> Result<()> {
+        let ids = batch.columns.column(0).as_primitive::<arrow::datatypes::Int64Type>();
+        self.0.extend(ids.values().iter());
+        Ok(())
+    }
+}
+
+/// A stream of BIGINT keys, joined with the numbers.
+fn join(side: Arc<SideTable>) -> crate::operators::LookupJoinOperator {
+    use crate::expr::program::StepPlan;
+    use datafusion_common::{Column, DFSchema};
+    use datafusion_expr::Expr;
+    let stream = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
+    let input = Arc::new(DFSchema::try_from(stream.as_ref().clone()).unwrap());
+    let key = Expr::Column(Column::new_unqualified("n"));
+    let output = Arc::new(Schema::new(vec![Field::new("k", DataType::Int64, true)]));
+    let step = StepPlan::Project { exprs: vec![key], names: vec!["k".into()], input, output };
+    let fields = stream.fields().iter().chain(schema().fields()).cloned().collect::<Vec<_>>();
+    let spec = crate::operators::LookupJoinSpec {
+        side,
+        keys: ProgramPlan::new(vec![step], Arc::new(ExprContext::default())),
+        residual: None,
+        left_outer: true,
+        output: Arc::new(Schema::new(fields)),
+    };
+    let stage = StagePolicy::new("src", FailurePolicy::Skip, None);
+    let failures = Arc::new(FailureHandler::new("job", DeadLetters::Printed));
+    let metrics = OperatorMetrics::new("join", OperatorRole::Transform);
+    crate::operators::LookupJoinOperator::new("join", spec, stage, failures, metrics).unwrap()
+}
+
+fn stream(ids: &[i64]) -> crate::data::Batch {
+    let column: ArrayRef = Arc::new(Int64Array::from(ids.to_vec()));
+    let columns = RecordBatch::try_from_iter([("n", column)]).unwrap();
+    crate::data::Batch::new(columns, crate::data::Origin::unknown())
+}
+
+#[tokio::test]
+async fn rows_in_flight_go_before_a_barrier_in_order_and_never_wait_for_more_input() {
+    use crate::operators::Operator;
+    let mut source = numbers(lru(100));
+    Arc::get_mut(&mut source).unwrap().takes = Duration::from_millis(30);
+    let mut join = join(table(source.clone()));
+    let mut out = Emitted::default();
+    for ids in [&[1, 11][..], &[21], &[1]] {
+        join.process(stream(ids), &mut out).await.unwrap();
+    }
+    assert!(out.0.is_empty() && join.in_flight(), "{:?}", out.0);
+    join.snapshot(crate::data::Epoch(1), &mut out).await.unwrap();
+    assert_eq!(out.0, [1, 11, 21, 1]);
+    assert!(!join.in_flight());
+    // Without a barrier, an answer lets its rows go on.
+    join.process(stream(&[31]), &mut out).await.unwrap();
+    join.answered().await;
+    join.emit_answered(&mut out).await.unwrap();
+    assert_eq!(out.0.last(), Some(&31));
+}
+
+#[tokio::test]
+async fn what_is_in_flight_is_bounded() {
+    use crate::operators::Operator;
+    let mut source = numbers(LookupCache::None);
+    {
+        let s = Arc::get_mut(&mut source).unwrap();
+        s.takes = Duration::from_millis(5);
+        s.settings.capacity = 1000;
+        s.settings.concurrency = 1000;
+    }
+    let mut join = join(table(source.clone()));
+    let mut out = Emitted::default();
+    for id in 0..300 {
+        join.process(stream(&[id]), &mut out).await.unwrap();
+        let emitted = out.0.iter().collect::<std::collections::BTreeSet<_>>().len();
+        assert!(id as usize - emitted <= 64, "{id} came, {emitted} went on");
+    }
+    join.finish(crate::data::Epoch(1), &mut out).await.unwrap();
+    assert!(out.0.windows(2).all(|w| w[0] <= w[1]));
 }
