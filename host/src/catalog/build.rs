@@ -3,9 +3,10 @@
 use super::columns::{metadata, primary_key, table_columns, watermark};
 use super::common::COMMON;
 use super::format::{key_format, table_format};
-use super::{Catalog, TableDescriptor};
+use super::{Catalog, TableColumn, TableColumnKind, TableDescriptor};
 use crate::connectors::CONNECTORS;
 use crate::connectors::api::{ConnectorFactory, KeyLayout, OptionProblem, TableUse};
+use crate::data::LogicalType;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sql::ast::{CreateFunction, CreateTable, CreateView, Insert, Name, Script, Statement, WithOptions};
 use crate::sql::codes;
@@ -115,6 +116,7 @@ impl Builder<'_> {
             is_side,
             is_sink,
             has_primary_key: !key.is_empty(),
+            columns: columns.iter().filter_map(physical).collect(),
         };
         let (options, format, key_format) = self.options(table, &named, connector, &table_use, &key);
         if let Some((layout, _)) = &key_format {
@@ -288,3 +290,10 @@ fn problem_diagnostic(problem: &OptionProblem, options: &ResolvedOptions, with_s
 #[cfg(test)]
 #[path = "build_tests.rs"]
 mod tests;
+
+fn physical(column: &TableColumn) -> Option<(String, LogicalType)> {
+    match &column.kind {
+        TableColumnKind::Physical { logical_type, .. } => Some((column.name.clone(), logical_type.clone())),
+        TableColumnKind::Computed(_) | TableColumnKind::Metadata { .. } => None,
+    }
+}

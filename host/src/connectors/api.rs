@@ -31,6 +31,8 @@ pub struct TableUse {
     /// The target of an INSERT.
     pub is_sink: bool,
     pub has_primary_key: bool,
+    /// The columns that the connector holds, without computed and metadata ones.
+    pub columns: Vec<(String, LogicalType)>,
 }
 
 /// Something wrong with options that are each right by themselves.

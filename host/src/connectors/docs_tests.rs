@@ -61,7 +61,9 @@ fn every_connector_has_a_page() {
 /// Tables that belong together share a page.
 fn page_of(connector: &dyn ConnectorFactory) -> &'static str {
     match connector.identifier() {
+        "blackhole" => "connectors/blackhole.md",
         "console" => "connectors/console.md",
+        "datagen" => "connectors/datagen.md",
         "file" => "connectors/file.md",
         "kafka" | "upsert-kafka" => "connectors/kafka.md",
         "kudu" => "connectors/kudu.md",

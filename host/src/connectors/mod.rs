@@ -1,6 +1,8 @@
 //! Connectors: one folder and one line in [`CONNECTORS`] each.
 pub mod api;
+pub mod blackhole;
 pub mod console;
+pub mod datagen;
 #[cfg(test)]
 mod docs_tests;
 pub mod file;
@@ -21,7 +23,9 @@ use api::ConnectorFactory;
 
 /// Every connector that the binary has.
 pub static CONNECTORS: &[&dyn ConnectorFactory] = &[
+    &blackhole::Blackhole,
     &console::ConsoleFactory,
+    &datagen::Datagen,
     &file::FileFactory,
     &jdbc::JdbcFactory,
     &kafka::Kafka,

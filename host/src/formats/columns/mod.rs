@@ -475,6 +475,25 @@ impl ColumnBuilder {
         Ok(())
     }
 
+    /// An ARRAY or MAP of so many entries, or a ROW; `append` puts a value into the builder of part 0 (the elements, the
+    /// keys), 1 (a map's values) or the number of a row's field, once for each entry.
+    pub fn append_parts(
+        &mut self,
+        entries: usize,
+        mut append: impl FnMut(usize, &mut ColumnBuilder) -> Result<(), String>,
+    ) -> Result<(), String> {
+        match &mut self.values {
+            Values::List { items, .. } => (0..entries).try_for_each(|_| append(0, items))?,
+            Values::Map { keys, values, .. } => (0..entries).try_for_each(|_| {
+                append(0, keys)?;
+                append(1, values)
+            })?,
+            Values::Row(fields) => fields.iter_mut().enumerate().try_for_each(|(i, field)| append(i, field))?,
+            _ => return Err(format!("parts are no valid {}", self.logical_type)),
+        }
+        self.finish_nested()
+    }
+
     /// A list or map whose entries the caller has appended to the children, or a row whose fields it has.
     pub(super) fn finish_nested(&mut self) -> Result<(), String> {
         let (ends, items) = match &mut self.values {
