@@ -18,3 +18,5 @@ fi
 cp "$here/w6.sql" "$work/w6.sql"
 "$cache/bench-venv/bin/python" "$here/measure.py" "$work" "$repetitions" "$root/target/release/wasmill" \
   "$cache/bench-venv/bin/python" "$here/datafusion_w6.py" "$records"
+"$root/scripts/build-plugins.sh" > /dev/null
+python3 "$here/variants.py" "$work" "$repetitions" "$root/target/release/wasmill" "$root/plugins/built" "$records"
