@@ -1,0 +1,13 @@
+//! The connection level: messages, negotiation, calls. Knows no table.
+
+pub mod connection;
+pub mod frame;
+#[cfg(feature = "kerberos")]
+mod kerberos;
+mod negotiate;
+pub mod pool;
+mod tls;
+mod transport;
+
+pub use connection::{Call, Connection, MASTER, TABLET_SERVER};
+pub use pool::{Policy, Pool, Settings};
