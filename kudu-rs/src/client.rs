@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::tracker::Tracker;
 use crate::write::{Session, SessionBuilder};
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub tracker: Tracker,
     /// Changes of partitions made through this client: what was known of gaps is void.
     pub partition_changes: AtomicU64,
+    /// A server did not know the layout of scans by columns; rows are asked for then.
+    pub no_columns: AtomicBool,
     features: Mutex<HashMap<i32, bool>>,
 }
 
@@ -146,6 +148,7 @@ impl ClientBuilder {
                 clock: Clock::default(),
                 tracker: Tracker::new(),
                 partition_changes: AtomicU64::new(0),
+                no_columns: AtomicBool::new(false),
                 features: Mutex::default(),
             }),
         };

@@ -9,17 +9,8 @@ use crate::value::Value;
 /// Limit of the servers (`--max_encoded_key_size_bytes`).
 const MAX_KEY: usize = 16 * 1024;
 
-/// Columns in their order so that bytes compare as values do. A text in the middle has its zeroes escaped and an end.
-pub fn key_columns<'a>(values: impl ExactSizeIterator<Item = &'a Value>) -> Vec<u8> {
-    let last = values.len().saturating_sub(1);
-    let mut out = Vec::new();
-    for (i, v) in values.enumerate() {
-        key_column(v, i == last, &mut out);
-    }
-    out
-}
-
-pub fn key_column(value: &Value, last: bool, out: &mut Vec<u8>) {
+/// A column so that bytes compare as values do. A text in the middle has its zeroes escaped and an end.
+fn key_column(value: &Value, last: bool, out: &mut Vec<u8>) {
     match value {
         Value::Int8(v) => out.push(*v as u8 ^ 0x80),
         Value::Int16(v) => out.extend((*v as u16 ^ 1 << 15).to_be_bytes()),

@@ -50,6 +50,10 @@ impl Row {
         self.cells[i] = Some(value.into().fit(&self.schema.columns()[i])?);
         Ok(self)
     }
+    /// For bounds, which may lie between the values that a column can have.
+    pub(crate) fn set_unchecked(&mut self, column: usize, value: Value) {
+        self.cells[column] = Some(value);
+    }
     /// As `set`, for chains.
     pub fn with(mut self, column: impl ColumnRef, value: impl Into<Value>) -> Result<Self> {
         self.set(column, value)?;

@@ -335,7 +335,8 @@ pub struct Schema {
 
 impl PartialEq for Schema {
     fn eq(&self, other: &Self) -> bool {
-        self.columns == other.columns
+        // Nearly always one and the same.
+        Arc::ptr_eq(&self.columns, &other.columns) || self.columns == other.columns
     }
 }
 

@@ -48,6 +48,12 @@ pub(crate) struct Inner {
     token: Mutex<Option<SignedTokenPb>>,
 }
 
+impl Inner {
+    pub fn forget(&self, tablet: &Tablet) {
+        self.locations.forget(tablet);
+    }
+}
+
 /// What came back from a tablet.
 pub(crate) struct Answer<R> {
     pub message: R,
@@ -61,6 +67,8 @@ pub(crate) struct Request<'a> {
     pub method: &'static str,
     pub point: &'a Point,
     pub selection: ReplicaSelection,
+    /// Whether a copy that is not known to lead may be tried: it refuses writes, but not scans.
+    pub guess: bool,
     pub features: Vec<u32>,
     pub deadline: Deadline,
 }
@@ -295,7 +303,7 @@ impl Table {
         loop {
             let tablet = self.tablet(request.point, request.deadline).await?;
             let location = shared.masters.cluster().location;
-            let Some(server) = tablet.pick(request.selection, &location) else {
+            let Some(server) = tablet.pick(request.selection, request.guess, &location) else {
                 self.inner.locations.forget(&tablet);
                 let none = Error::connection(&format!("tablet {}", tablet.id), "none of its servers answers as leader");
                 retry.pause(none).await?;

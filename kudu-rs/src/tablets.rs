@@ -43,15 +43,15 @@ impl Tablet {
     pub fn rule_out(&self, server: &Server) {
         self.out().insert(server.uuid.clone());
     }
-    /// The server to ask; None when all were in vain, and the master must be asked again.
-    pub fn pick(&self, selection: ReplicaSelection, location: &str) -> Option<Arc<Server>> {
+    /// The server to ask; None when all were in vain, and the master must be asked again. With `guess` another one is
+    /// taken for the leader when that is out: it may have been elected meanwhile.
+    pub fn pick(&self, selection: ReplicaSelection, guess: bool, location: &str) -> Option<Arc<Server>> {
         let out = self.out();
         let mut left = self.replicas.iter().filter(|r| !out.contains(&r.server.uuid));
         match selection {
             ReplicaSelection::LeaderOnly => {
                 let leader = left.clone().find(|r| r.role == Role::Leader);
-                // Elected meanwhile: one of the others.
-                leader.or_else(|| left.next()).map(|r| r.server.clone())
+                leader.or_else(|| left.next().filter(|_| guess)).map(|r| r.server.clone())
             }
             ReplicaSelection::Closest => {
                 let left: Vec<_> = left.collect();
@@ -255,10 +255,13 @@ mod tests {
     fn the_leader_is_asked_first_then_the_others_then_the_master() {
         let t = tablet(0, "", "");
         let mut asked = vec![];
-        while let Some(server) = t.pick(ReplicaSelection::LeaderOnly, "") {
+        while let Some(server) = t.pick(ReplicaSelection::LeaderOnly, true, "") {
             t.rule_out(&server);
             asked.push(server.uuid.clone());
         }
         assert_eq!(asked, ["s2", "s1", "s3"]);
+        let t = tablet(0, "", "");
+        t.rule_out(&t.replicas[1].server);
+        assert!(t.pick(ReplicaSelection::LeaderOnly, false, "").is_none(), "a scan of the leader is not another's");
     }
 }

@@ -84,12 +84,4 @@ impl Pool {
         let agreed = negotiate::negotiate(socket, server.clone(), host, &terms).await?;
         Ok(Connection::start(server.clone(), agreed))
     }
-
-    /// Connections that were authenticated before a new token came stay; only new ones use it.
-    pub fn forget(&self, host: &str, port: u16) {
-        let mut slots = self.slots.lock().unwrap_or_else(|e| e.into_inner());
-        for policy in [Policy::Any, Policy::Primary] {
-            slots.remove(&(host.to_string(), port, policy));
-        }
-    }
 }
