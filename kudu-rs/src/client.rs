@@ -271,7 +271,8 @@ impl Client {
 
     /// Whether the masters have a feature; asked once.
     pub(crate) async fn supports(&self, feature: MasterFeatures) -> Result<bool> {
-        let known = |c: &Self| c.shared.features.lock().unwrap_or_else(|e| e.into_inner()).get(&(feature as i32)).copied();
+        let known =
+            |c: &Self| c.shared.features.lock().unwrap_or_else(|e| e.into_inner()).get(&(feature as i32)).copied();
         if let Some(known) = known(self) {
             return Ok(known);
         }
@@ -317,10 +318,7 @@ pub(crate) fn by_name(name: &str) -> TableIdentifierPb {
 }
 
 /// A connection to a tablet server by the first of its addresses that answers.
-pub(crate) async fn connect(
-    pool: &Pool,
-    server: &crate::tablets::Server,
-) -> Result<Arc<crate::rpc::Connection>> {
+pub(crate) async fn connect(pool: &Pool, server: &crate::tablets::Server) -> Result<Arc<crate::rpc::Connection>> {
     let mut last = Error::connection(&server.uuid, "this tablet server has no address");
     for (host, port) in &server.addresses {
         match pool.get(host, *port, Policy::Any).await {

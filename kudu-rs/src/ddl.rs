@@ -429,7 +429,10 @@ fn alter_step(change: &Change, schema: &Schema) -> Result<step::Step> {
         Change::AddColumn(c) => {
             c.check()?;
             if c.key {
-                return Err(Error::invalid(format!("the key of a table is fixed, so `{}` cannot be added to it", c.name)));
+                return Err(Error::invalid(format!(
+                    "the key of a table is fixed, so `{}` cannot be added to it",
+                    c.name
+                )));
             }
             if !c.nullable && c.default.is_none() {
                 return Err(Error::invalid(format!("the new column `{}` needs a default or to be nullable", c.name)));
@@ -458,7 +461,10 @@ fn alter_step(change: &Change, schema: &Schema) -> Result<step::Step> {
                 new_comment: c.comment.clone(),
                 ..Default::default()
             };
-            step::Step { alter_column: Some(step::AlterColumn { delta: Some(delta) }), ..of(step::StepType::AlterColumn) }
+            step::Step {
+                alter_column: Some(step::AlterColumn { delta: Some(delta) }),
+                ..of(step::StepType::AlterColumn)
+            }
         }
         Change::AddRange(r) => {
             let custom_hash_schema = r.hash.as_ref().map(|h| {

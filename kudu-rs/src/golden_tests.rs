@@ -129,7 +129,11 @@ fn hashes_are_those_of_the_java_client() {
     let mut seen = 0;
     for (name, expected) in golden() {
         let Some((seed, data)) = name.strip_prefix("murmur2.seed").and_then(|n| n.split_once('.')) else { continue };
-        let data: Vec<u8> = data.as_bytes().chunks(2).map(|p| u8::from_str_radix(std::str::from_utf8(p).expect("hex"), 16).expect("hex")).collect();
+        let data: Vec<u8> = data
+            .as_bytes()
+            .chunks(2)
+            .map(|p| u8::from_str_radix(std::str::from_utf8(p).expect("hex"), 16).expect("hex"))
+            .collect();
         let hash = encode::murmur2(&data, seed.parse().expect("a number"));
         assert_eq!(format!("{hash:x}"), expected, "{name}");
         seen += 1;

@@ -1,11 +1,11 @@
 //! The masters: which of them leads, and calls to that one.
 
+use crate::StatusCode;
 use crate::error::{Error, Result, RpcCode};
 use crate::pb::kudu::consensus::raft_peer_pb::Role;
 use crate::pb::kudu::master::{self as pb, MasterErrorPb, MasterFeatures, master_error_pb};
 use crate::retry::{Deadline, Retry};
 use crate::rpc::{Call, MASTER, Policy, Pool};
-use crate::StatusCode;
 use futures::stream::{FuturesUnordered, StreamExt};
 use prost::Message;
 use std::sync::{Arc, Mutex};
@@ -223,10 +223,8 @@ impl Masters {
         if let Some(token) = answer.authn_token {
             self.pool.secrets.set_token(token);
         }
-        let cluster = Cluster {
-            id: answer.cluster_id.unwrap_or_default(),
-            location: answer.client_location.unwrap_or_default(),
-        };
+        let cluster =
+            Cluster { id: answer.cluster_id.unwrap_or_default(), location: answer.client_location.unwrap_or_default() };
         *self.cluster.lock().unwrap_or_else(|e| e.into_inner()) = cluster;
     }
 }

@@ -101,9 +101,10 @@ impl PartitionSchema {
 
     /// The hash dimensions of the range that a key lies in.
     pub(crate) fn dimensions_at(&self, range_key: &[u8]) -> &[HashDimension] {
-        let own = self.custom.iter().find(|c| {
-            c.lower.as_slice() <= range_key && (c.upper.is_empty() || range_key < c.upper.as_slice())
-        });
+        let own = self
+            .custom
+            .iter()
+            .find(|c| c.lower.as_slice() <= range_key && (c.upper.is_empty() || range_key < c.upper.as_slice()));
         own.map_or(&self.hash, |c| &c.hash)
     }
 

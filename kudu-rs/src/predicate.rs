@@ -194,9 +194,7 @@ fn intersect(a: Merged, b: Merged, column: &ColumnSchema) -> Merged {
             true => Equal(v),
             false => Nothing,
         },
-        (In(values), other) | (other, In(values)) => {
-            list(values.into_iter().filter(|v| matches(&other, v)).collect())
-        }
+        (In(values), other) | (other, In(values)) => list(values.into_iter().filter(|v| matches(&other, v)).collect()),
     }
 }
 
@@ -244,10 +242,9 @@ impl Merged {
             Self::IsNull => pb::Predicate::IsNull(pb::IsNull {}),
             Self::Equal(v) => pb::Predicate::Equality(pb::Equality { value: Some(bytes(v)) }),
             Self::In(values) => pb::Predicate::InList(pb::InList { values: values.iter().map(bytes).collect() }),
-            Self::Range(lower, upper) => pb::Predicate::Range(pb::Range {
-                lower: lower.as_ref().map(bytes),
-                upper: upper.as_ref().map(bytes),
-            }),
+            Self::Range(lower, upper) => {
+                pb::Predicate::Range(pb::Range { lower: lower.as_ref().map(bytes), upper: upper.as_ref().map(bytes) })
+            }
         };
         Some(ColumnPredicatePb { column: Some(column.name.clone()), predicate: Some(predicate) })
     }
@@ -290,7 +287,10 @@ mod tests {
         assert_eq!(int(vec![Predicate::gt("c", 127i8)]), Merged::Nothing);
         assert_eq!(int(vec![Predicate::le("c", 127i8)]), Merged::IsNotNull);
         assert_eq!(int(vec![Predicate::is_null("c"), Predicate::lt("c", 3i8)]), Merged::Nothing);
-        assert_eq!(int(vec![Predicate::is_in("c", [3i8, 1, 3, 7]), Predicate::lt("c", 2i8)]), Merged::Equal(Value::Int8(1)));
+        assert_eq!(
+            int(vec![Predicate::is_in("c", [3i8, 1, 3, 7]), Predicate::lt("c", 2i8)]),
+            Merged::Equal(Value::Int8(1))
+        );
         assert_eq!(int(vec![Predicate::is_in("c", Vec::<i8>::new())]), Merged::Nothing);
     }
 
@@ -303,14 +303,22 @@ mod tests {
     #[test]
     fn comparisons_that_make_no_sense_are_refused() {
         let schema = Schema::new([ColumnSchema::new("k", DataType::Int8).key()]).expect("a schema");
-        for p in [Predicate::eq("k", Value::Null), Predicate::eq("k", 300i32), Predicate::eq("x", 1i8), Predicate::eq("k", "a")] {
+        for p in [
+            Predicate::eq("k", Value::Null),
+            Predicate::eq("k", 300i32),
+            Predicate::eq("x", 1i8),
+            Predicate::eq("k", "a"),
+        ] {
             assert!(merge(&schema, std::slice::from_ref(&p)).is_err(), "{p:?}");
         }
     }
 
     fn any_predicate() -> impl Strategy<Value = Predicate> {
         let compare = prop_oneof![
-            Just(Compare::Less), Just(Compare::LessOrEqual), Just(Compare::Equal), Just(Compare::GreaterOrEqual),
+            Just(Compare::Less),
+            Just(Compare::LessOrEqual),
+            Just(Compare::Equal),
+            Just(Compare::GreaterOrEqual),
             Just(Compare::Greater)
         ];
         prop_oneof![

@@ -115,7 +115,8 @@ impl DataType {
             WireType::Date => Self::Date,
             WireType::UnixtimeMicros => Self::UnixtimeMicros,
             WireType::Varchar => Self::Varchar {
-                length: u16::try_from(attributes.length()).map_err(|_| Error::protocol("a VARCHAR of no valid length"))?,
+                length: u16::try_from(attributes.length())
+                    .map_err(|_| Error::protocol("a VARCHAR of no valid length"))?,
             },
             WireType::Decimal32 | WireType::Decimal64 | WireType::Decimal128 => {
                 let (precision, scale) = (attributes.precision(), attributes.scale());
@@ -355,7 +356,10 @@ impl Schema {
             c.check()?;
         }
         if let Some(late) = columns[keys..].iter().find(|c| c.key) {
-            return Err(Error::invalid(format!("the key column `{}` stands behind columns that are not of the key", late.name)));
+            return Err(Error::invalid(format!(
+                "the key column `{}` stands behind columns that are not of the key",
+                late.name
+            )));
         }
         Self::index(columns, keys)
     }

@@ -45,13 +45,7 @@ pub struct Kerberos {
 impl Kerberos {
     /// A principal (`user@REALM`; the realm may be left to krb5.conf) and its keytab.
     pub fn new(principal: impl Into<String>, keytab: impl Into<String>) -> Self {
-        Self {
-            principal: principal.into(),
-            keytab: keytab.into(),
-            service: "kudu".into(),
-            kdc: None,
-            krb5_conf: None,
-        }
+        Self { principal: principal.into(), keytab: keytab.into(), service: "kudu".into(), kdc: None, krb5_conf: None }
     }
     pub fn service(mut self, service: impl Into<String>) -> Self {
         self.service = service.into();
@@ -98,7 +92,10 @@ impl Kerberos {
         let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let kdcs = Krb5Conf::parse(&text).kdcs(realm);
         if kdcs.is_empty() {
-            return Err(format!("{} names no kdc of the realm {realm} (krb5.conf includes are not followed)", path.display()));
+            return Err(format!(
+                "{} names no kdc of the realm {realm} (krb5.conf includes are not followed)",
+                path.display()
+            ));
         }
         kdcs.iter().map(|k| host_port(k, 88)).collect()
     }

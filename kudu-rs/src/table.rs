@@ -1,5 +1,6 @@
 //! A table that was opened: its schema, its partitions, where its tablets are.
 
+use crate::StatusCode;
 use crate::client::{Client, connect};
 use crate::error::{Error, Result, RpcCode};
 use crate::partition::{PartitionSchema, Point};
@@ -14,7 +15,6 @@ use crate::scan::{LookupBuilder, ReplicaSelection, ScanBuilder};
 use crate::schema::Schema;
 use crate::tablets::{Found, Locations, Server, Tablet, read_answer};
 use crate::write::Operation;
-use crate::StatusCode;
 use bytes::Bytes;
 use prost::Message;
 use std::sync::atomic::Ordering;
@@ -253,10 +253,8 @@ impl Table {
         };
         match from {
             Some(p) if self.inner.partitions.has_custom_hash() => {
-                let key = PartitionKeyPb {
-                    hash_key: Some(p.hash_key().into()),
-                    range_key: Some(p.range_key.clone().into()),
-                };
+                let key =
+                    PartitionKeyPb { hash_key: Some(p.hash_key().into()), range_key: Some(p.range_key.clone().into()) };
                 request.key_start = Some(key);
             }
             Some(p) => request.partition_key_start = Some(p.partition_key().into()),

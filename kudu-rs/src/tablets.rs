@@ -78,7 +78,9 @@ fn distance(server: &Server, location: &str) -> u8 {
 enum Entry {
     Tablet(Arc<Tablet>),
     /// No partition from here to `end`.
-    Gap { end: Vec<u8> },
+    Gap {
+        end: Vec<u8>,
+    },
 }
 
 /// By bucket, then by start of the range.

@@ -150,12 +150,8 @@ impl SessionBuilder {
         self
     }
     pub fn build(self) -> Session {
-        let shared = Shared {
-            client: self.client,
-            settings: self.settings,
-            state: Mutex::default(),
-            progress: Notify::new(),
-        };
+        let shared =
+            Shared { client: self.client, settings: self.settings, state: Mutex::default(), progress: Notify::new() };
         Session { shared: Arc::new(shared) }
     }
 }
@@ -318,9 +314,7 @@ impl Shared {
         let point = operation.table.partition_schema().point(&operation.row)?;
         let deadline = Deadline::within(self.settings.timeout);
         let tablet = operation.table.tablet(&point, deadline).await.map_err(|e| match e {
-            Error::NonCoveredRange { table, .. } => {
-                Error::NonCoveredRange { table, key: operation.row.describe_key() }
-            }
+            Error::NonCoveredRange { table, .. } => Error::NonCoveredRange { table, key: operation.row.describe_key() },
             e => e,
         })?;
         let key = (operation.table.inner.id.clone(), tablet.id.clone());
@@ -509,14 +503,18 @@ async fn write(shared: &Shared, table: &Table, point: &Point, batch: &[Pending])
         deadline: Deadline::within(shared.settings.timeout),
     };
     let answer = table
-        .call::<WriteResponsePb, _>(&request, |attempt| Some(id.attempt(attempt)), |tablet| WriteRequestPb {
-            tablet_id: tablet.id.clone().into_bytes().into(),
-            schema: Some(schema.clone()),
-            row_operations: Some(rows.clone()),
-            propagated_timestamp: client.clock.latest(),
-            authz_token: table.authz_token(),
-            ..Default::default()
-        })
+        .call::<WriteResponsePb, _>(
+            &request,
+            |attempt| Some(id.attempt(attempt)),
+            |tablet| WriteRequestPb {
+                tablet_id: tablet.id.clone().into_bytes().into(),
+                schema: Some(schema.clone()),
+                row_operations: Some(rows.clone()),
+                propagated_timestamp: client.clock.latest(),
+                authz_token: table.authz_token(),
+                ..Default::default()
+            },
+        )
         .await?;
     client.clock.observe(answer.message.timestamp);
     Ok(answer.message)

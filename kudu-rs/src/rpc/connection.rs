@@ -129,10 +129,7 @@ impl Connection {
     fn header(&self, call_id: i32, call: &Call) -> RequestHeader {
         RequestHeader {
             call_id,
-            remote_method: Some(RemoteMethodPb {
-                service_name: call.service.into(),
-                method_name: call.method.into(),
-            }),
+            remote_method: Some(RemoteMethodPb { service_name: call.service.into(), method_name: call.method.into() }),
             timeout_millis: Some(u32::try_from(call.timeout.as_millis()).unwrap_or(u32::MAX).max(1)),
             required_feature_flags: call.features.clone(),
             request_id: call.request_id.clone(),

@@ -62,7 +62,10 @@ fn take_delimited(frame: &mut Bytes, what: &str) -> Result<Bytes> {
     let length =
         prost::decode_length_delimiter(&mut *frame).map_err(|e| Error::protocol(format!("length of a {what}: {e}")))?;
     if length > frame.remaining() {
-        return Err(Error::protocol(format!("a {what} of {length} bytes in a message with {} left", frame.remaining())));
+        return Err(Error::protocol(format!(
+            "a {what} of {length} bytes in a message with {} left",
+            frame.remaining()
+        )));
     }
     Ok(frame.split_to(length))
 }

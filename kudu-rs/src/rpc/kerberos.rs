@@ -40,7 +40,10 @@ impl Context {
         let told = |m: &dyn std::fmt::Display| {
             Error::authentication(
                 server,
-                format!("no Kerberos ticket for {service} as {} from {}: {m}", credentials.principal, credentials.keytab),
+                format!(
+                    "no Kerberos ticket for {service} as {} from {}: {m}",
+                    credentials.principal, credentials.keytab
+                ),
             )
         };
         let kdcs = credentials.kdcs().map_err(|m| told(&m))?;

@@ -144,9 +144,9 @@ impl Negotiation<'_> {
         let refuse = |message: &str| Err(Error::authentication(&self.server, message));
         match &self.terms.credentials {
             Credentials::Kerberos(_) if offers("GSSAPI") => Ok(Method::Gssapi),
-            Credentials::Kerberos(_) => refuse(
-                "the server does not offer Kerberos: give a user name in place of a principal, if that is meant",
-            ),
+            Credentials::Kerberos(_) => {
+                refuse("the server does not offer Kerberos: give a user name in place of a principal, if that is meant")
+            }
             Credentials::User(_) if offers("PLAIN") && !self.terms.require_authentication => Ok(Method::Plain),
             Credentials::User(_) if offers("GSSAPI") => {
                 refuse("the server requires authentication: a Kerberos principal and its keytab are needed")
@@ -253,7 +253,8 @@ impl Negotiation<'_> {
 
     async fn expect(&mut self, wanted: NegotiateStep) -> Result<NegotiatePb> {
         let frame = self.read.frame().await?;
-        let frame = frame.ok_or_else(|| Error::connection(&self.server, "closed while the connection was negotiated"))?;
+        let frame =
+            frame.ok_or_else(|| Error::connection(&self.server, "closed while the connection was negotiated"))?;
         let response = frame::decode(frame)?;
         let unread = |e: prost::DecodeError| Error::protocol(format!("{}: negotiation: {e}", self.server));
         if response.header.is_error() {
@@ -264,7 +265,11 @@ impl Negotiation<'_> {
         }
         let message = NegotiatePb::decode(response.body).map_err(unread)?;
         if message.step() != wanted {
-            return Err(Error::protocol(format!("{}: step {:?} where {wanted:?} was due", self.server, message.step())));
+            return Err(Error::protocol(format!(
+                "{}: step {:?} where {wanted:?} was due",
+                self.server,
+                message.step()
+            )));
         }
         Ok(message)
     }

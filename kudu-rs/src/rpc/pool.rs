@@ -54,9 +54,8 @@ impl Pool {
         let span = tracing::debug_span!("kudu_connect", %server, ?policy);
         let within = self.settings.connect_timeout;
         let opened = tokio::time::timeout(within, self.open(&server, host, port, policy).instrument(span)).await;
-        let connection = opened.map_err(|_| {
-            Error::connection(&server, format!("no connection within {within:?}"))
-        })??;
+        let connection =
+            opened.map_err(|_| Error::connection(&server, format!("no connection within {within:?}")))??;
         Ok(slot.insert(Arc::new(connection)).clone())
     }
 

@@ -47,7 +47,9 @@ impl ReadSide {
             if !self.fill().await? {
                 return match self.buffer.is_empty() {
                     true => Ok(None),
-                    false => Err(Error::connection(&self.server, "the connection was closed in the middle of a message")),
+                    false => {
+                        Err(Error::connection(&self.server, "the connection was closed in the middle of a message"))
+                    }
                 };
             }
         }

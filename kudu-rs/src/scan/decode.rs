@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::pb::kudu::{ColumnarRowBlockPb, RowwiseRowBlockPb};
 use crate::schema::{ColumnSchema, DataType};
 use arrow::array::{
-    ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, Decimal128Array,
-    PrimitiveArray, RecordBatch, RecordBatchOptions, StringArray,
+    ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, Decimal128Array, PrimitiveArray, RecordBatch,
+    RecordBatchOptions, StringArray,
 };
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
@@ -174,9 +174,9 @@ fn fixed_column(column: &ColumnSchema, data: &[u8], nulls: Option<NullBuffer>, r
         DataType::Int32 => Arc::new(numbers::<Int32Type, 4>(data, nulls, i32::from_le_bytes)?),
         DataType::Date => Arc::new(numbers::<Date32Type, 4>(data, nulls, i32::from_le_bytes)?),
         DataType::Int64 => Arc::new(numbers::<Int64Type, 8>(data, nulls, i64::from_le_bytes)?),
-        DataType::UnixtimeMicros => Arc::new(
-            numbers::<TimestampMicrosecondType, 8>(data, nulls, i64::from_le_bytes)?.with_timezone("UTC"),
-        ),
+        DataType::UnixtimeMicros => {
+            Arc::new(numbers::<TimestampMicrosecondType, 8>(data, nulls, i64::from_le_bytes)?.with_timezone("UTC"))
+        }
         DataType::Float => Arc::new(numbers::<Float32Type, 4>(data, nulls, f32::from_le_bytes)?),
         DataType::Double => Arc::new(numbers::<Float64Type, 8>(data, nulls, f64::from_le_bytes)?),
         DataType::Decimal { precision, scale } => {
@@ -233,7 +233,6 @@ fn texts(
     Ok(Arc::new(array) as ArrayRef)
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,8 +278,13 @@ mod tests {
         let offsets = sidecar(&[&[0; 4], &3u32.to_le_bytes(), &3u32.to_le_bytes()]);
         // Bits behind the last row are set by servers.
         let sidecars = [
-            sidecar(&[&k1, &k2]), offsets, sidecar(&[text]), sidecar(&[&[0xfd]]), sidecar(&[&[7, 0]]),
-            sidecar(&[&[0; 4], &d]), sidecar(&[&[0xfe]]),
+            sidecar(&[&k1, &k2]),
+            offsets,
+            sidecar(&[text]),
+            sidecar(&[&[0xfd]]),
+            sidecar(&[&[7, 0]]),
+            sidecar(&[&[0; 4], &d]),
+            sidecar(&[&[0xfe]]),
         ];
         let column = |data, values, nulls| Column {
             data_sidecar: Some(data),

@@ -54,7 +54,8 @@ struct Open {
 
 impl Scanner {
     pub fn new(spec: Arc<Spec>, tablet: &Tablet, left: Option<u64>, snapshot: Option<u64>) -> Self {
-        let point = Point { buckets: tablet.partition.buckets.clone(), range_key: tablet.partition.range_start.clone() };
+        let point =
+            Point { buckets: tablet.partition.buckets.clone(), range_key: tablet.partition.range_start.clone() };
         let tablet = tablet.id.clone();
         Self { spec, point, tablet, left, snapshot, last_key: None, delivered: false, state: State::Unopened }
     }

@@ -37,7 +37,9 @@ impl ScanToken {
     pub fn serialize(&self) -> Result<Vec<u8>> {
         let (spec, partition) = (&self.spec, &self.tablet.partition);
         if spec.table.partition_schema().has_custom_hash() {
-            return Err(Error::NotSupported("scan tokens of tables whose ranges have hash buckets of their own".into()));
+            return Err(Error::NotSupported(
+                "scan tokens of tables whose ranges have hash buckets of their own".into(),
+            ));
         }
         let buckets: Vec<u8> = partition.buckets.iter().flat_map(|b| b.to_be_bytes()).collect();
         let lower = [buckets.clone(), partition.range_start.clone()].concat();
