@@ -120,6 +120,8 @@ impl Error {
     pub fn is_authorization(&self) -> bool {
         match self {
             Self::Authentication { .. } | Self::InvalidAuthnToken { .. } => true,
+            // What a method's own check of rights says comes without a code.
+            Self::Rpc { code: RpcCode::ErrorApplication, message, .. } => message.starts_with("Not authorized"),
             Self::Rpc { code, .. } => {
                 matches!(code, RpcCode::FatalUnauthorized | RpcCode::ErrorInvalidAuthorizationToken)
             }

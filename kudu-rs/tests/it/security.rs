@@ -85,8 +85,11 @@ async fn a_keytab_opens_a_cluster_that_requires_kerberos() {
 async fn an_expired_token_is_renewed_with_the_keytab() {
     let kdc = service("WASMILL_KDC");
     // Connections are closed when idle, so that new ones are made with tokens that have expired.
-    let flags = "--authn_token_validity_seconds=2 --rpc_default_keepalive_time_ms=500";
-    let cluster = Cluster::start(&[("KUDU_KDC", &kdc), ("KUDU_FLAGS", flags)]);
+    let cluster = Cluster::start(&[
+        ("KUDU_KDC", &kdc),
+        ("KUDU_FLAGS", "--rpc_default_keepalive_time_ms=500"),
+        ("KUDU_MASTER_FLAGS", "--authn_token_validity_seconds=2"),
+    ]);
     let client =
         Client::builder().masters([cluster.master()]).kerberos(kerberos("alice")).build().await.expect("alice may");
     let table = table(&client, "expiry", 1).await;
