@@ -1,3 +1,12 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where things are
+//!
+//! [`Client`] (from [`Client::builder`]) knows a cluster; [`Table`] comes from [`Client::open_table`]. Writes go through a
+//! [`Session`], reads through [`Table::scan`] and [`Table::lookup`], changes of tables through [`Client::create_table`] and
+//! [`Client::alter_table`]. [`Error`] tells what a caller can do about it. Spans and events are those of `tracing`, at the level
+//! debug; nothing secret is in them.
+
 mod client;
 mod clock;
 mod ddl;

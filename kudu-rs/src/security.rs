@@ -81,21 +81,42 @@ impl Kerberos {
         }
         Ok(self)
     }
+}
 
-    #[cfg_attr(not(feature = "kerberos"), allow(dead_code))]
-    pub(crate) fn kdcs(&self) -> Result<Vec<(String, u16)>, String> {
-        let realm = self.principal.rsplit_once('@').map(|(_, r)| r).unwrap_or_default();
-        if let Some(kdc) = &self.kdc {
+/// What krb5.conf and the settings say of realms.
+#[cfg_attr(not(feature = "kerberos"), allow(dead_code))]
+pub(crate) struct Realms {
+    /// Of the principal's own realm.
+    kdc: Option<String>,
+    own: String,
+    path: PathBuf,
+    conf: Result<Krb5Conf, String>,
+}
+
+#[cfg_attr(not(feature = "kerberos"), allow(dead_code))]
+impl Realms {
+    pub fn load(kerberos: &Kerberos) -> Self {
+        let path = kerberos.conf_path();
+        let conf = std::fs::read_to_string(&path).map(|t| Krb5Conf::parse(&t));
+        let own = kerberos.principal.rsplit_once('@').map(|(_, r)| r.to_string()).unwrap_or_default();
+        Self { kdc: kerberos.kdc.clone(), own, conf: conf.map_err(|e| format!("{}: {e}", path.display())), path }
+    }
+    /// The realm that a server is of, where `domain_realm` says so.
+    pub fn of_host(&self, host: &str) -> Option<String> {
+        let conf = self.conf.as_ref().ok()?;
+        let host = host.to_lowercase();
+        let exact = std::iter::once(host.as_str());
+        let domains = host.match_indices('.').map(|(i, _)| &host[i..]);
+        exact.chain(domains).find_map(|name| conf.domains.iter().find(|(d, _)| d == name)).map(|(_, r)| r.clone())
+    }
+    pub fn kdcs(&self, realm: &str) -> Result<Vec<(String, u16)>, String> {
+        if let Some(kdc) = self.kdc.as_ref().filter(|_| realm == self.own) {
             return Ok(vec![host_port(kdc, 88)?]);
         }
-        let path = self.conf_path();
-        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let kdcs = Krb5Conf::parse(&text).kdcs(realm);
+        let kdcs = self.conf.as_ref().map_err(Clone::clone)?.kdcs(realm);
         if kdcs.is_empty() {
-            return Err(format!(
-                "{} names no kdc of the realm {realm} (krb5.conf includes are not followed)",
-                path.display()
-            ));
+            let path = self.path.display();
+            return Err(format!("{path} names no kdc of the realm {realm} (its includes are not followed)"));
         }
         kdcs.iter().map(|k| host_port(k, 88)).collect()
     }
@@ -106,6 +127,8 @@ impl Kerberos {
 struct Krb5Conf {
     default_realm: Option<String>,
     kdcs: Vec<(String, String)>,
+    /// Hosts and domains (with a dot before) by realm.
+    domains: Vec<(String, String)>,
 }
 
 impl Krb5Conf {
@@ -125,6 +148,7 @@ impl Krb5Conf {
                 ("realms", "}") => realm = None,
                 ("realms", name) if value.starts_with('{') => realm = Some(name.to_string()),
                 ("realms", "kdc") => conf.kdcs.extend(realm.clone().map(|r| (r, value.to_string()))),
+                ("domain_realm", name) => conf.domains.push((name.to_lowercase(), value.to_string())),
                 _ => {}
             }
         }
@@ -206,12 +230,18 @@ mod tests {
     fn kdcs_are_found_in_krb5_conf_by_realm() {
         let conf = Krb5Conf::parse(
             "# comment\n[libdefaults]\n default_realm = A\n[realms]\nA = {\n kdc = one\n kdc = tcp/two:1088\n}\n\
-             B = {\n admin_server = x\n kdc = [::1]:99\n}\n[domain_realm]\n kdc = no\n",
+             B = {\n admin_server = x\n kdc = [::1]:99\n}\n[domain_realm]\n .b.org = B\n one.b.org = A\n",
         );
         assert_eq!(conf.default_realm.as_deref(), Some("A"));
         assert_eq!(conf.kdcs("A"), ["one", "tcp/two:1088"]);
         assert_eq!(conf.kdcs("B"), ["[::1]:99"]);
         assert!(conf.kdcs("C").is_empty());
+        let realms = Realms { kdc: Some("k:1".into()), own: "A".into(), path: "f".into(), conf: Ok(conf) };
+        assert_eq!(realms.of_host("Two.B.org").as_deref(), Some("B"));
+        assert_eq!(realms.of_host("one.b.org").as_deref(), Some("A"));
+        assert_eq!(realms.of_host("org"), None);
+        assert_eq!(realms.kdcs("A"), Ok(vec![("k".into(), 1)]));
+        assert!(realms.kdcs("C").expect_err("not there").contains("names no kdc of the realm C"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # kudu.sh DIR start|stop|kill|restart-tserver|kill-tserver [N]
 # Apache Kudu on 127.0.0.1, its data in DIR: one master and KUDU_TSERVERS tablet servers (1). With KUDU_KDC set to a folder
-# of kdc.sh it is secured by Kerberos: alice and kudu-admin (superuser) may use it, mallory may not. KUDU_FLAGS are for all
+# of kdc.sh it is secured by Kerberos: alice, etl/worker1 and kudu-admin (superuser) may use it, mallory may not. KUDU_FLAGS are for all
 # daemons, KUDU_MASTER_FLAGS and KUDU_TSERVER_FLAGS for one kind. DIR/kudu is Kudu's own tool, with the libraries that it
 # needs. `kill-tserver N` and `restart-tserver N` are for tests of failover; all servers are ended with SIGKILL, which
 # Kudu's own tests do too (a clean end takes 3 s).
@@ -77,7 +77,7 @@ security=()
 if [ -n "$kdc" ]; then
   export KRB5_CONFIG=$kdc/krb5.conf
   security=(--keytab_file="$kdc/kudu.keytab" --principal=kudu/127.0.0.1 --rpc_authentication=required
-    --superuser_acl=kudu-admin --user_acl=alice)
+    --superuser_acl=kudu-admin --user_acl=alice,etl)
 fi
 case $2 in
   stop | kill) end_all; exit ;;

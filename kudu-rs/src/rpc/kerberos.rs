@@ -1,16 +1,18 @@
 //! GSSAPI as Kudu uses it (RFC 4752 inside of negotiation messages), from a keytab, without a C library.
 //!
-//! `krb5-gss` gives tickets, AP-REQ, AP-REP and the ciphers. Wrapping is done here: the crate's own leaves out the flag
+//! `krb5-gss` gives AP-REQ, AP-REP and the ciphers; `ticket` gets tickets. Wrapping is done here: the crate's own leaves out the flag
 //! of the acceptor's subkey, and takes tokens with a checksum of no length.
 
+use super::ticket::{self, Principal};
 use crate::error::{Error, Result};
-use crate::security::Kerberos;
+use crate::security::{Kerberos, Realms};
 use futures::FutureExt;
 use krb5_gss::gss::{ApReqOptions, build_ap_req_token, verify_ap_rep_token};
 use krb5_gss::kerberos::{crypto, util};
-use krb5_gss::{AcquiredTicket, KdcBoxFuture, KdcTransport, KerberosCredentials, KerberosError, Krb5Client};
+use krb5_gss::{AcquiredTicket, KdcTransport, TokioKdcTransport};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 const ACCEPTOR_SEAL: u32 = 22;
 const INITIATOR_SEAL: u32 = 24;
@@ -36,25 +38,21 @@ struct Keys {
 impl Context {
     /// Gets a ticket for `service/host`. `host` is the name by which the server was connected to.
     pub async fn start(server: &Arc<str>, host: &str, credentials: &Kerberos) -> Result<Self> {
-        let service = format!("{}/{host}", credentials.service);
-        let told = |m: &dyn std::fmt::Display| {
-            Error::authentication(
-                server,
-                format!(
-                    "no Kerberos ticket for {service} as {} from {}: {m}",
-                    credentials.principal, credentials.keytab
-                ),
-            )
+        let realms = Realms::load(credentials);
+        let told = |m: &str| {
+            let (principal, keytab) = (&credentials.principal, &credentials.keytab);
+            let service = format!("{}/{host}", credentials.service);
+            Error::authentication(server, format!("no Kerberos ticket for {service} as {principal} from {keytab}: {m}"))
         };
-        let kdcs = credentials.kdcs().map_err(|m| told(&m))?;
-        let principal = KerberosCredentials::new(&credentials.principal).with_keytab(&credentials.keytab);
-        let client =
-            Krb5Client::with_transport(&principal, Box::new(Kdcs(kdcs))).map_err(|e| told(&explain(&e.to_string())))?;
-        // The crate is young: a KDC's answer that it trips over must not take the process with it.
-        let ticket = AssertUnwindSafe(client.acquire_service_ticket(&service)).catch_unwind().await;
-        let ticket = match ticket {
-            Ok(t) => t.map_err(|e| told(&explain(&e.to_string())))?,
-            Err(_) => return Err(told(&"the KDC's answer cannot be understood")),
+        let client = Principal::parse(&credentials.principal).ok_or_else(|| told("a principal is user@REALM"))?;
+        let realm = realms.of_host(host).unwrap_or_else(|| client.realm.clone());
+        let service = Principal { parts: vec![credentials.service.clone(), host.to_string()], realm };
+        let kdcs = Kdcs(realms);
+        let acquired = ticket::acquire(&kdcs, &client, &credentials.keytab, &service);
+        // `krb5-gss` is young: an answer of a KDC that it trips over must not take the process with it.
+        let ticket = match AssertUnwindSafe(acquired).catch_unwind().await {
+            Ok(t) => t.map_err(|m| told(&m))?,
+            Err(_) => return Err(told("the KDC's answer cannot be understood")),
         };
         Ok(Self { server: server.clone(), ticket, time: util::utc_now_with_micros(), keys: None, sent: 0 })
     }
@@ -188,41 +186,24 @@ fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }
 
-/// The KDC's codes that people meet, in words.
-fn explain(message: &str) -> String {
-    let Some(code) = message.rsplit_once("code=").and_then(|(_, c)| c.trim().parse::<u32>().ok()) else {
-        return message.to_string();
-    };
-    let words = match code {
-        6 => "the KDC does not know this principal",
-        7 => "the KDC does not know the service: is the server reached by the name in its principal?",
-        14 => "the KDC takes none of our ciphers (AES)",
-        18 => "the principal is locked or its password has expired",
-        23 => "the password of the principal has expired",
-        24 => "the keytab holds another key than the KDC: it is out of date",
-        37 => "the clocks of this machine and the KDC are too far apart",
-        68 => "the KDC is not one of the principal's realm",
-        _ => return message.to_string(),
-    };
-    format!("{words} (KDC error {code})")
-}
+/// The KDCs of realms, asked one after the other.
+struct Kdcs(Realms);
 
-/// The KDCs of a realm, asked one after the other.
-struct Kdcs(Vec<(String, u16)>);
+/// The time for one KDC; then the next one is asked.
+const KDC_TIMEOUT: Duration = Duration::from_secs(3);
 
-impl KdcTransport for Kdcs {
-    fn exchange<'a>(&'a self, realm: &'a str, request: &'a [u8]) -> KdcBoxFuture<'a> {
-        Box::pin(async move {
-            let mut last = KerberosError::Protocol(format!("no KDC of {realm} is known"));
-            for (host, port) in &self.0 {
-                let one = krb5_gss::TokioKdcTransport::new(host, *port);
-                match one.exchange(realm, request).await {
-                    Ok(answer) => return Ok(answer),
-                    Err(e) => last = e,
-                }
+impl ticket::Exchange for Kdcs {
+    async fn exchange(&self, realm: &str, request: &[u8]) -> std::result::Result<Vec<u8>, String> {
+        let mut last = String::new();
+        for (host, port) in self.0.kdcs(realm)? {
+            let one = TokioKdcTransport::new(&host, port);
+            match tokio::time::timeout(KDC_TIMEOUT, one.exchange(realm, request)).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(e)) => last = e.to_string(),
+                Err(_) => last = format!("the KDC {host}:{port} did not answer within {KDC_TIMEOUT:?}"),
             }
-            Err(last)
-        })
+        }
+        Err(last)
     }
 }
 

@@ -6,6 +6,8 @@ pub mod frame;
 mod kerberos;
 mod negotiate;
 pub mod pool;
+#[cfg(feature = "kerberos")]
+mod ticket;
 mod tls;
 mod transport;
 

@@ -56,6 +56,9 @@ async fn a_keytab_opens_a_cluster_that_requires_kerberos() {
             100
         );
 
+        // A principal of two parts, as services have it.
+        assert_eq!(use_it(masters().kerberos(kerberos("etl/worker1"))).await.expect("etl may"), 100);
+
         let message = masters().user("alice").build().await.expect_err("a name is not enough").to_string();
         assert!(message.contains("the server requires authentication: a Kerberos principal"), "{message}");
 
