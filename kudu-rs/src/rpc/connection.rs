@@ -9,11 +9,14 @@ use bytes::Bytes;
 use prost::Message;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Calls under way on one connection; more wait for their turn.
 const MAX_CALLS: usize = 1024;
+
+/// A call that waited shorter than this says nothing of its connection.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// What a call is, without its message.
 #[derive(Debug, Clone)]
@@ -34,7 +37,7 @@ pub struct Connection {
     shared: Arc<Shared>,
     outgoing: mpsc::Sender<Bytes>,
     permits: Semaphore,
-    reader: tokio::task::AbortHandle,
+    tasks: [tokio::task::AbortHandle; 2],
 }
 
 struct Shared {
@@ -46,6 +49,8 @@ struct State {
     /// Calls that somebody waits for. The answer of a call that is not here (it timed out) is dropped.
     calls: HashMap<i32, oneshot::Sender<Result<Response>>>,
     closed: Option<Error>,
+    /// When something last came.
+    heard: Instant,
 }
 
 impl Shared {
@@ -64,12 +69,12 @@ impl Shared {
 
 impl Connection {
     pub fn start(server: Arc<str>, agreed: Agreed) -> Self {
-        let state = State { next_call: 0, calls: HashMap::new(), closed: None };
+        let state = State { next_call: 0, calls: HashMap::new(), closed: None, heard: Instant::now() };
         let shared = Arc::new(Shared { state: Mutex::new(state) });
         let (outgoing, queue) = mpsc::channel(64);
-        tokio::spawn(write(agreed.write, queue, shared.clone()));
+        let writer = tokio::spawn(write(agreed.write, queue, shared.clone())).abort_handle();
         let reader = tokio::spawn(read(agreed.read, shared.clone())).abort_handle();
-        Self { server, shared, outgoing, permits: Semaphore::new(MAX_CALLS), reader }
+        Self { server, shared, outgoing, permits: Semaphore::new(MAX_CALLS), tasks: [reader, writer] }
     }
 
     pub fn is_closed(&self) -> bool {
@@ -78,6 +83,7 @@ impl Connection {
 
     /// One call. The error is one of the connection or of the RPC layer; what the service says is in the answer.
     pub async fn call<R: Message + Default>(&self, call: &Call, request: &impl Message) -> Result<(R, Vec<Bytes>)> {
+        let start = Instant::now();
         match tokio::time::timeout(call.timeout, self.exchange(call, request)).await {
             Ok(answer) => {
                 let response = answer?;
@@ -86,11 +92,15 @@ impl Connection {
                 })?;
                 Ok((message, response.sidecars))
             }
-            Err(_) => Err(Error::Timeout {
-                what: format!("{} at {}", call.method, self.server),
-                after: call.timeout,
-                last: None,
-            }),
+            Err(_) => {
+                // Not a sign of life in all that time, of no call: the way to the server may be gone without a word.
+                let silent = self.shared.lock().heard < start;
+                if silent && call.timeout >= SILENCE {
+                    self.shared.close(Error::connection(&self.server, "the server does not answer any more"));
+                }
+                let what = format!("{} at {}", call.method, self.server);
+                Err(Error::Timeout { what, after: call.timeout, last: None })
+            }
         }
     }
 
@@ -152,7 +162,7 @@ impl Drop for Waiting<'_> {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.reader.abort();
+        self.tasks.iter().for_each(tokio::task::AbortHandle::abort);
     }
 }
 
@@ -187,6 +197,7 @@ fn dispatch(message: Bytes, shared: &Shared, server: &str) -> Result<()> {
     let id = response.header.call_id;
     let waiting = {
         let mut state = shared.lock();
+        state.heard = Instant::now();
         match state.calls.remove(&id) {
             Some(w) => w,
             // Late: the caller has given up.

@@ -5,6 +5,8 @@ pub mod frame;
 #[cfg(feature = "kerberos")]
 mod kerberos;
 mod negotiate;
+#[cfg(test)]
+mod negotiate_tests;
 pub mod pool;
 #[cfg(feature = "kerberos")]
 mod ticket;

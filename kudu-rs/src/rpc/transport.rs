@@ -38,11 +38,10 @@ impl ReadSide {
     /// The next message; None when the server has closed the connection between two.
     pub async fn frame(&mut self) -> Result<Option<Bytes>> {
         loop {
-            if let Some(length) = frame::announced(&self.buffer, self.limit)? {
-                if self.buffer.len() >= 4 + length {
-                    self.buffer.advance(4);
-                    return Ok(Some(self.buffer.split_to(length).freeze()));
-                }
+            let announced = frame::announced(&self.buffer, self.limit)?;
+            if let Some(length) = announced.filter(|n| self.buffer.len() >= 4 + n) {
+                self.buffer.advance(4);
+                return Ok(Some(self.buffer.split_to(length).freeze()));
             }
             if !self.fill().await? {
                 return match self.buffer.is_empty() {

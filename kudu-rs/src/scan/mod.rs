@@ -195,6 +195,7 @@ impl ScanBuilder {
         self
     }
     /// Tablets that are read at the same time (1). With more than one, rows of several tablets come mixed.
+    /// A scan with a limit reads one by one all the same.
     pub fn concurrency(mut self, tablets: usize) -> Self {
         self.options.concurrency = tablets.max(1);
         self

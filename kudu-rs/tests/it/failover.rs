@@ -110,3 +110,41 @@ async fn a_cluster_that_is_not_there_is_told_within_the_time() {
     let wrong = Client::builder().masters(["h:x"]).build().await.expect_err("no address");
     assert!(wrong.to_string().contains("`h:x` is no address"), "{wrong}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_of_three_masters_may_stop() {
+    let mut cluster = MiniCluster::start(3, 1);
+    let masters = cluster.masters();
+    assert_eq!(masters.len(), 3);
+    let connect = |masters: Vec<String>, seconds| {
+        Client::builder()
+            .masters(masters)
+            .operation_timeout(Duration::from_secs(seconds))
+            .rpc_timeout(Duration::from_secs(2))
+            .build()
+    };
+    let client = connect(masters.clone(), 60).await.expect("up");
+    for i in 0..3 {
+        let daemon = format!(r#"{{"id":{{"type":"MASTER","index":{i}}}}}"#);
+        // The one that is paused holds its connections, and says nothing.
+        let (stop, start) = if i == 1 { ("pause_daemon", "resume_daemon") } else { ("stop_daemon", "start_daemon") };
+        cluster.tell(&format!(r#"{{"{stop}":{daemon}}}"#));
+        let table = table(&client, "masters", 1).await;
+        fill(&table, (0..10).map(|k| (k, 1))).await;
+        let table = table.reopen().await.expect("there");
+        assert_eq!(count(&table.scan().build().expect("valid").collect().await.expect("rows")), 10);
+        cluster.tell(&format!(r#"{{"{start}":{daemon}}}"#));
+    }
+    // With one address alone, the client may have luck, or is told what is wrong.
+    let mut told = 0;
+    for m in masters {
+        match connect(vec![m], 3).await {
+            Ok(_) => {}
+            Err(e) => {
+                assert!(e.to_string().contains("the cluster has 3 masters: name all of them"), "{e}");
+                told += 1;
+            }
+        }
+    }
+    assert_eq!(told, 2);
+}

@@ -117,3 +117,23 @@ async fn a_cluster_that_checks_rights_on_tables_gets_new_tokens_for_them() {
     }
     assert_eq!(count(&table.scan().build().expect("valid").collect().await.expect("rows")), 3);
 }
+
+#[tokio::test]
+async fn clusters_of_two_realms_are_used_by_one_process() {
+    let kdc = service("WASMILL_KDC");
+    let other = Kdc::start("OTHER.TEST");
+    let first = Cluster::start(&[("KUDU_KDC", &kdc)]);
+    let second = Cluster::start(&[("KUDU_KDC", &other.dir())]);
+    let of_other = Kerberos::new("alice@OTHER.TEST", format!("{}/alice.keytab", other.dir()))
+        .krb5_conf(other.dir() + "/krb5.conf");
+    let (one, two) = tokio::join!(
+        use_it(Client::builder().masters([first.master()]).kerberos(kerberos("alice"))),
+        use_it(Client::builder().masters([second.master()]).kerberos(of_other.clone())),
+    );
+    assert_eq!((one.expect("hers"), two.expect("hers too")), (100, 100));
+    // The realms do not trust each other.
+    let astray =
+        Client::builder().masters([first.master()]).kerberos(of_other).operation_timeout(Duration::from_secs(5));
+    let e = astray.build().await.expect_err("a stranger's ticket");
+    assert!(e.is_authorization(), "{e}");
+}

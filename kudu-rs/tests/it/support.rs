@@ -1,8 +1,9 @@
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{Int32Type, Int64Type};
 use kudu_rs::{Client, ColumnSchema, DataType, Row, Schema, Table, Value};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What the start scripts say of their service. A test whose server is not there fails.
@@ -78,6 +79,84 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         let _ = Command::new(scripts().join("kudu.sh")).arg(self.dir.path()).arg("kill").output();
+    }
+}
+
+/// A Kerberos realm of one test alone.
+pub struct Kdc(tempfile::TempDir);
+
+impl Kdc {
+    #[track_caller]
+    pub fn start(realm: &str) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new(scripts().join("kdc.sh"));
+        let out = command.arg(dir.path()).arg("start").env("KDC_REALM", realm).output().expect("kdc.sh");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        Self(dir)
+    }
+    pub fn dir(&self) -> String {
+        self.0.path().display().to_string()
+    }
+}
+
+impl Drop for Kdc {
+    fn drop(&mut self) {
+        let _ = Command::new(scripts().join("kdc.sh")).arg(self.0.path()).arg("kill").output();
+    }
+}
+
+/// Several masters: Kudu's own cluster for tests, told what to do through a pipe. It ends when the pipe is closed.
+pub struct MiniCluster {
+    child: Child,
+    answers: BufReader<ChildStdout>,
+    _dir: tempfile::TempDir,
+}
+
+impl MiniCluster {
+    pub fn start(masters: usize, tservers: usize) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut command = Command::new(service("WASMILL_KUDU_TOOL"));
+        command.args(["test", "mini_cluster", "-serialization=json"]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the kudu tool");
+        let answers = BufReader::new(child.stdout.take().expect("piped"));
+        let root = dir.path().join("cluster").display().to_string();
+        let mut cluster = Self { child, answers, _dir: dir };
+        // rustls takes no keys of 768 bits, which are the default here.
+        cluster.tell(&format!(
+            r#"{{"create_cluster":{{"num_masters":{masters},"num_tservers":{tservers},"cluster_root":"{root}",
+            "extra_master_flags":["--ipki_ca_key_size=2048","--ipki_server_key_size=2048","--tsk_num_rsa_bits=2048"],
+            "extra_tserver_flags":["--ipki_server_key_size=2048"]}}}}"#
+        ));
+        cluster.tell(r#"{"start_cluster":{}}"#);
+        cluster
+    }
+    /// A request on a line, and the answer's line.
+    #[track_caller]
+    pub fn tell(&mut self, request: &str) -> String {
+        let line = request.split('\n').map(str::trim).collect::<String>() + "\n";
+        self.child.stdin.as_mut().expect("piped").write_all(line.as_bytes()).expect("a listener");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("an answer");
+        assert!(!answer.is_empty() && !answer.contains("\"error\""), "{request}: {answer}");
+        answer
+    }
+    pub fn masters(&mut self) -> Vec<String> {
+        let answer = self.tell(r#"{"get_masters":{}}"#);
+        let of = |part: &str| {
+            let host = part.split('"').next()?.to_string();
+            let port = part.split("\"port\":").nth(1)?;
+            let port: String = port.chars().take_while(char::is_ascii_digit).collect();
+            Some(format!("{host}:{port}"))
+        };
+        answer.split("RpcAddress\":{\"host\":\"").skip(1).filter_map(of).collect()
+    }
+}
+
+impl Drop for MiniCluster {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
     }
 }
 
