@@ -181,10 +181,10 @@ impl Masters {
             if let Some(i) = failures.iter().position(|e| !e.is_retryable()) {
                 return failures.swap_remove(i);
             }
-            if failures.iter().all(|e| matches!(e, Error::InvalidAuthnToken { .. })) {
-                if let Some(e) = failures.pop() {
-                    return e;
-                }
+            // The caller gets a new token.
+            let refused = failures.iter().all(|e| matches!(e, Error::InvalidAuthnToken { .. }));
+            if let Some(e) = failures.pop_if(|_| refused) {
+                return e;
             }
         }
         let told: Vec<_> = failures.iter().map(ToString::to_string).collect();

@@ -8,6 +8,9 @@ use std::sync::{Mutex, MutexGuard};
 /// Whether connections must be encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EncryptionPolicy {
+    /// Never. For servers whose OpenSSL is too old for any cipher of rustls (1.0.1, in Kudu's own archives of 1.13); a
+    /// server that requires encryption refuses such a client, and there are no tokens.
+    Off,
     /// As the server has it.
     #[default]
     Optional,

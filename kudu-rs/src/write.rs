@@ -338,7 +338,8 @@ impl Shared {
             OpKind::InsertIgnore => Ok(OpKind::Insert),
             OpKind::UpdateIgnore => Ok(OpKind::Update),
             OpKind::DeleteIgnore => Ok(OpKind::Delete),
-            _ => Err(Error::NotSupported("the cluster is too old for UPSERT IGNORE (Kudu 1.17)".into())),
+            // What it ignores are immutable columns, which such a cluster does not have.
+            _ => Ok(OpKind::Upsert),
         }
     }
 

@@ -131,7 +131,10 @@ impl Connection {
             .map_err(|e| Error::protocol(format!("{}: an error that cannot be read: {e}", self.server)))?;
         let (server, code, message) = (self.server.to_string(), status.code(), status.message);
         if !status.unsupported_feature_flags.is_empty() || message.contains("unsupported feature flags") {
-            return Err(Error::NotSupported(format!("{server}: {}: {message}", call.method)));
+            let (method, asked) = (call.method, &call.features);
+            return Err(Error::NotSupported(format!(
+                "{server}: the server is too old for this {method}: {message} (asked for: {asked:?})"
+            )));
         }
         Err(Error::Rpc { server, method: call.method.to_string(), code, message })
     }

@@ -10,6 +10,7 @@ mod negotiate_tests;
 pub mod pool;
 #[cfg(feature = "kerberos")]
 mod ticket;
+#[cfg_attr(not(feature = "kerberos"), allow(dead_code))]
 mod tls;
 mod transport;
 

@@ -1,6 +1,6 @@
 //! How a connection begins: what both sides can, TLS inside of messages, who the client is.
 
-use super::transport::{ReadSide, Tls, WriteSide, lock};
+use super::transport::{ReadSide, Tls, WriteSide};
 use super::{frame, tls};
 use crate::error::{Error, Result, RpcCode};
 use crate::pb::kudu::rpc::authentication_type_pb::{Sasl, Token, Type};
@@ -37,6 +37,7 @@ pub struct Agreed {
 
 struct Negotiation<'a> {
     server: Arc<str>,
+    #[cfg_attr(not(feature = "kerberos"), allow(dead_code))]
     host: &'a str,
     terms: &'a Terms,
     read: ReadSide,
@@ -96,14 +97,18 @@ impl Negotiation<'_> {
 
     fn must_encrypt(&self) -> bool {
         match self.terms.encryption {
-            EncryptionPolicy::Optional => false,
+            EncryptionPolicy::Off | EncryptionPolicy::Optional => false,
             EncryptionPolicy::RequiredRemote => !self.loopback,
             EncryptionPolicy::Required => true,
         }
     }
 
     fn features(&self) -> Vec<RpcFeatureFlag> {
-        let mut features = vec![RpcFeatureFlag::ApplicationFeatureFlags, RpcFeatureFlag::Tls];
+        let mut features = vec![RpcFeatureFlag::ApplicationFeatureFlags];
+        if self.terms.encryption == EncryptionPolicy::Off {
+            return features;
+        }
+        features.push(RpcFeatureFlag::Tls);
         // On one machine TLS may be for the authentication alone.
         if self.loopback && !self.must_encrypt() {
             features.push(RpcFeatureFlag::TlsAuthenticationOnly);
@@ -113,7 +118,8 @@ impl Negotiation<'_> {
 
     fn offer(&self, features: &[RpcFeatureFlag]) -> NegotiatePb {
         let mut authn_types = vec![AuthenticationTypePb { r#type: Some(Type::Sasl(Sasl {})) }];
-        if self.terms.token.is_some() {
+        // A token is shown under TLS only.
+        if self.terms.token.is_some() && features.contains(&RpcFeatureFlag::Tls) {
             authn_types.push(AuthenticationTypePb { r#type: Some(Type::Token(Token {})) });
         }
         let mechanism = match &self.terms.credentials {
@@ -238,7 +244,8 @@ impl Negotiation<'_> {
         self.send(&NegotiatePb { token: Some(choice.into()), ..step(NegotiateStep::SaslResponse) }).await?;
         let success = self.expect(NegotiateStep::SaslSuccess).await?;
         if let Some(session) = &self.session {
-            let certificate = lock(session).peer_certificates().and_then(|c| c.first().map(|c| c.to_vec()));
+            let certificate =
+                super::transport::lock(session).peer_certificates().and_then(|c| c.first().map(|c| c.to_vec()));
             let hash = tls::end_point_hash(&certificate.unwrap_or_default());
             context.check_bindings(success.channel_bindings(), &hash)?;
         }
@@ -281,7 +288,13 @@ impl Negotiation<'_> {
             RpcCode::ErrorUnavailable | RpcCode::ErrorServerTooBusy | RpcCode::FatalServerShuttingDown => {
                 Error::Connection { server, message: e.message }
             }
-            // A tablet server that has just started cannot check tokens yet.
+            _ if e.message.contains("no shared cipher") => Error::Authentication {
+                server,
+                message: format!(
+                    "the server's TLS is too old: {}. If the network is trusted, `EncryptionPolicy::Off` does without",
+                    e.message
+                ),
+            },
             _ => Error::Authentication { server, message: format!("the server refused the client: {}", e.message) },
         }
     }

@@ -195,7 +195,7 @@ fn error_code(answer: &[u8]) -> Option<i32> {
     if answer.first() != Some(&KRB_ERROR) {
         return None;
     }
-    asn1::decode_krb_error(answer).ok().map(|e| e.error_code as i32)
+    asn1::decode_krb_error(answer).ok().map(|e| e.error_code)
 }
 
 fn reply(answer: &[u8], wanted: u8) -> Result<KdcRep, String> {
