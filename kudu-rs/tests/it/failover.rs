@@ -148,3 +148,22 @@ async fn each_of_three_masters_may_stop() {
     }
     assert_eq!(told, 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_says_nothing_more_is_passed_by() {
+    let mut cluster = MiniCluster::start(1, 3);
+    let masters = cluster.masters();
+    let builder = Client::builder().masters(masters).operation_timeout(Duration::from_secs(60));
+    let client = builder.rpc_timeout(Duration::from_secs(2)).build().await.expect("up");
+    let table = table(&client, "silent", 3).await;
+    fill(&table, (0..100).map(|k| (k, 1))).await;
+    for i in 0..3 {
+        let daemon = format!(r#"{{"id":{{"type":"TSERVER","index":{i}}}}}"#);
+        cluster.tell(&format!(r#"{{"pause_daemon":{daemon}}}"#));
+        fill(&table, (0..100).map(|k| (k, 2 + i))).await;
+        let scan = table.scan().build().expect("valid").collect().await.expect("rows");
+        assert!(pairs(&scan).iter().all(|(_, v)| *v == Some(2 + i)), "round {i}");
+        cluster.tell(&format!(r#"{{"resume_daemon":{daemon}}}"#));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+}
