@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mkdir -p target
 services=$PWD/target/services-test-$$
 trap 'scripts/services.sh down "$services"' EXIT
-echo "== starting Kafka, MariaDB, PostgreSQL, a schema registry and a KDC" >&2
+echo "== starting Kafka, MariaDB, PostgreSQL, a schema registry, Kudu and a KDC" >&2
 scripts/services.sh up "$services"
 set -a
 . "$services/env"

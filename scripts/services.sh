@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dir=${2:-$here/../target/services}
-all=(kdc kafka mariadb postgres registry)
+all=(kdc kafka mariadb postgres registry kudu)
 
 up() {
   mkdir -p "$dir"
@@ -13,7 +13,7 @@ up() {
   export KDC_DIR=$dir/kdc
   local pids=() failed=0
   "$here/services/kdc.sh" "$dir/kdc" start || failed=1
-  for s in kafka mariadb postgres registry; do
+  for s in kafka mariadb postgres registry kudu; do
     "$here/services/$s.sh" "$dir/$s" start &
     pids+=($!)
   done

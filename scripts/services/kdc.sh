@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # kdc.sh DIR start|stop
-# A throw-away Kerberos realm, WASMILL.TEST, on 127.0.0.1, without touching /etc/krb5.conf. Principals: kafka/localhost
-# (kafka.keytab), alice (alice.keytab).
+# A throw-away Kerberos realm on 127.0.0.1, without touching /etc/krb5.conf: WASMILL.TEST, or KDC_REALM. Principals, each
+# with its keytab: kafka/localhost (kafka.keytab), kudu/127.0.0.1 and kudu/localhost (kudu.keytab), alice, mallory, kudu-admin,
+# etl/worker1 (etl.keytab; a principal of two parts, as services have it).
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 2 ] || die "usage: kdc.sh DIR start|stop"
@@ -16,7 +17,7 @@ alive "$dir" && exit 0
 PATH=$PATH:/usr/sbin
 command -v krb5kdc >/dev/null || die "krb5kdc is missing: apt-get install krb5-kdc krb5-admin-server krb5-user"
 read -r port < <(ports "$dir" 1)
-realm=WASMILL.TEST
+realm=${KDC_REALM:-WASMILL.TEST}
 export KRB5_CONFIG=$dir/krb5.conf KRB5_KDC_PROFILE=$dir/kdc.conf
 if [ ! -e "$dir/principal" ]; then
   chmod 700 "$dir"
@@ -27,6 +28,7 @@ if [ ! -e "$dir/principal" ]; then
     dns_lookup_realm = false
     dns_canonicalize_hostname = false
     rdns = false
+    ignore_acceptor_hostname = true
     udp_preference_limit = 1
     ticket_lifetime = 24h
 [realms]
@@ -53,8 +55,14 @@ C
     kdb5_util create -s -r $realm -P masterpw
     kadmin.local -q "addprinc -randkey kafka/localhost"
     kadmin.local -q "ktadd -k $dir/kafka.keytab kafka/localhost"
-    kadmin.local -q "addprinc -randkey alice"
-    kadmin.local -q "ktadd -k $dir/alice.keytab alice"
+    for p in kudu/127.0.0.1 kudu/localhost; do
+      kadmin.local -q "addprinc -randkey $p"
+      kadmin.local -q "ktadd -k $dir/kudu.keytab $p"
+    done
+    for u in alice mallory kudu-admin etl/worker1; do
+      kadmin.local -q "addprinc -randkey $u"
+      kadmin.local -q "ktadd -k $dir/${u%/*}.keytab $u"
+    done
   } >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; die "cannot make the realm"; }
 fi
 setsid nohup krb5kdc -n >>"$dir/kdc.out" 2>&1 </dev/null &
