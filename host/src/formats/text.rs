@@ -38,7 +38,7 @@ pub fn parse_whole_number(text: &str) -> Result<i64, NumberFault> {
 }
 
 /// The unscaled value of a DECIMAL(precision, scale), rounded HALF_UP as Flink does; more integer digits than the
-/// type has are [`NumberFault::OutOfRange`].
+/// type has are an error.
 pub fn parse_decimal(text: &str, precision: u8, scale: u8) -> Result<i128, NumberFault> {
     scaled(text, precision, scale).map(|(value, _)| value)
 }
