@@ -1,5 +1,6 @@
 //! A job file to a job graph: reads the file, resolves what it declares, loads its plugins, plans its INSERTs.
 
+mod answers;
 mod binder;
 mod functions;
 mod outputs;
@@ -11,10 +12,9 @@ use crate::error::{Error, Result};
 use crate::expr::ExprContext;
 use crate::plan::graph::{JobGraph, OperatorKind};
 use crate::plan::settings::JobSettings;
-use crate::plan::{PlanInput, plan};
-use crate::sql::ast::{ColumnKind, Insert, Script, Statement};
+use crate::plan::{PlanInput, plan, plan_query};
+use crate::sql::ast::{ColumnKind, Explain, Explained, Insert, Script, Statement};
 use crate::sql::{codes, parser::parse_script, unsupported};
-use sqlparser::ast::Spanned;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,11 +59,24 @@ pub struct CompiledJob {
     /// In the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     pub graph: Option<JobGraph>,
+    /// What EXPLAIN, SHOW and DESCRIBE statements ask for.
+    pub answers: String,
+    /// Those statements, for a run that passes over them.
+    pub questions: Vec<(Span, String)>,
 }
 
 impl CompiledJob {
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+
+    /// Says of each question that a run does not answer it.
+    pub fn pass_over_questions(&mut self) {
+        for (span, title) in &self.questions {
+            let d = Diagnostic::warning(codes::W_QUESTION, *span, format!("{title} is passed over by a run"));
+            self.diagnostics.push(d.hint("`wasmill check` and `wasmill explain` answer it"));
+        }
+        in_order(&mut self.diagnostics);
     }
 
     /// Adds what a table's server says against it.
@@ -144,14 +157,16 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
 
     let base_dir = request.job.parent().map(Path::to_path_buf).unwrap_or_default();
     let functions = functions::load(&catalog, &base_dir, request.plugins.as_deref(), &mut out);
-    let graph = plan_inserts(request, &script, &catalog, functions, &settings, &base_dir, &mut out);
+    let job = Planning { request, script: &script, catalog: &catalog, settings: &settings, base_dir: &base_dir };
+    let (graph, answers) = job.plan(functions, &mut out);
     check_standard_input(request, &graph, &mut out);
     outputs::check(request, &graph, &base_dir, &mut out);
 
     // Several walks see the same place; a message is shown once, in the order of the text.
     in_order(&mut out);
     out.dedup();
-    Ok(CompiledJob { file, catalog, settings, diagnostics: out, graph: Some(graph) })
+    let questions = answers::questions(&script);
+    Ok(CompiledJob { file, catalog, settings, diagnostics: out, graph: Some(graph), answers, questions })
 }
 
 /// The order of the text.
@@ -235,14 +250,13 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
     let names: Vec<&str> = built_in.iter().chain(&user).copied().collect();
     for s in &script.statements {
         match s {
-            Statement::Insert(i) => {
-                refuse_qualified(&i.query, i.span, out);
+            Statement::Insert(i) | Statement::Explain(Explain { what: Explained::Insert(i), .. }) => {
                 unsupported::check_query(&i.query, &known, &names, out);
             }
-            Statement::CreateView(v) => {
-                refuse_qualified(&v.query, v.span, out);
-                unsupported::check_query(&v.query, &known, &names, out);
+            Statement::Explain(Explain { what: Explained::Query(query), .. }) => {
+                unsupported::check_query(query, &known, &names, out);
             }
+            Statement::CreateView(v) => unsupported::check_query(&v.query, &known, &names, out),
             Statement::CreateTable(t) => {
                 for c in &t.columns {
                     match &c.kind {
@@ -256,54 +270,63 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
     }
 }
 
-/// There is one catalog with one database: a qualifier would be dropped.
-fn refuse_qualified(query: &sqlparser::ast::Query, statement: Span, out: &mut Vec<Diagnostic>) {
-    let _ = sqlparser::ast::visit_relations(query, |name| {
-        if name.0.len() > 1 {
-            let span = name.span();
-            let place = if span.start.line == 0 { statement } else { span.into() };
-            let message = format!("not supported yet: the catalog or database in {name}");
-            out.push(Diagnostic::error(codes::UNSUPPORTED_QUERY, place, message).hint("name the table alone"));
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
+/// What the plans of a job are made of.
+struct Planning<'a> {
+    request: &'a JobRequest,
+    script: &'a Script,
+    catalog: &'a Catalog,
+    settings: &'a JobSettings,
+    base_dir: &'a Path,
 }
 
-fn plan_inserts(
-    request: &JobRequest,
-    script: &Script,
-    catalog: &Catalog,
-    functions: functions::Loaded,
-    settings: &JobSettings,
-    base_dir: &Path,
-    out: &mut Vec<Diagnostic>,
-) -> JobGraph {
-    let job_name = settings.name.clone().unwrap_or_else(|| {
-        request.job.file_stem().map_or_else(|| "job".to_string(), |s| s.to_string_lossy().into_owned())
-    });
-    let binder = binder::Binder { request, settings, base_dir };
-    // What was refused already would only be refused again, in other words.
-    let refused: Vec<_> = out.iter().filter(|d| d.is_error()).filter_map(|d| d.span).collect();
-    let mut plannable = Script { statements: vec![], broken: script.broken.clone() };
-    for s in &script.statements {
-        match s {
-            Statement::Insert(i) if !is_broken(i, script, catalog, &functions, &refused) => {
-                plannable.statements.push(s.clone());
+impl Planning<'_> {
+    /// The job's graph, and the answers to its questions.
+    fn plan(&self, functions: functions::Loaded, out: &mut Vec<Diagnostic>) -> (JobGraph, String) {
+        let binder = binder::Binder { request: self.request, settings: self.settings, base_dir: self.base_dir };
+        // What was refused already would only be refused again, in other words.
+        let refused: Vec<_> = out.iter().filter(|d| d.is_error()).filter_map(|d| d.span).collect();
+        let fine = |i: &Insert| !is_broken(i, self.script, self.catalog, &functions, &refused);
+        let mut plannable = Script { statements: vec![], broken: self.script.broken.clone() };
+        let mut explained = vec![];
+        for s in &self.script.statements {
+            match s {
+                Statement::Insert(i) if fine(i) => plannable.statements.push(s.clone()),
+                Statement::Explain(e) => explained.extend(Some((e, answers::as_insert(e))).filter(|(_, i)| fine(i))),
+                _ => {}
             }
-            _ => {}
+        }
+        let graph = plan(&self.input(&plannable, &functions, &binder), out);
+        let mut plans = HashMap::new();
+        for (e, insert) in explained {
+            let only = Script { statements: vec![Statement::Insert(insert.clone())], broken: vec![] };
+            let input = self.input(&only, &functions, &binder);
+            let graph = match &e.what {
+                Explained::Insert(_) => plan(&input, out),
+                Explained::Query(_) => plan_query(&input, &insert, out),
+            };
+            plans.insert(e.span.start, crate::plan::explain(&graph));
+        }
+        (graph, answers::answers(self.script, self.catalog, &plans))
+    }
+
+    fn input<'b>(
+        &'b self,
+        script: &'b Script,
+        functions: &functions::Loaded,
+        binder: &'b binder::Binder<'b>,
+    ) -> PlanInput<'b> {
+        let file_stem = || self.request.job.file_stem().map(|s| s.to_string_lossy().into_owned());
+        PlanInput {
+            script,
+            catalog: self.catalog,
+            functions: functions.functions.clone(),
+            settings: self.settings,
+            expr_context: Arc::new(ExprContext::new(self.settings.time_zone)),
+            binder,
+            job_name: self.settings.name.clone().or_else(file_stem).unwrap_or_else(|| "job".to_string()),
+            dead_letters: self.request.dead_letters.is_some(),
         }
     }
-    let input = PlanInput {
-        script: &plannable,
-        catalog,
-        functions: functions.functions,
-        settings,
-        expr_context: Arc::new(ExprContext::new(settings.time_zone)),
-        binder: &binder,
-        job_name,
-        dead_letters: request.dead_letters.is_some(),
-    };
-    plan(&input, out)
 }
 
 /// The statement has an error of its own, or names something whose declaration has one.

@@ -1,10 +1,10 @@
 -- expect: error[E0202] 9:23 PARTITIONED in CREATE TABLE
--- expect: error[E0101] 10:16 expected (, found WITH
--- expect: error[E0202] 11:118 LIKE in CREATE TABLE
+-- expect: error[E0101] 10:14 table b has no columns
+-- (line 11 is like a table with errors: no message of its own)
 -- expect: error[E0202] 12:22 DEFAULT on a column
 -- expect: error[E0101] 13:22 the WITH clause names the connector
 -- expect: error[E0202] 14:23 UNIQUE in CREATE TABLE
--- expect: error[E0202] 15:15 CREATE VIEW with column types
+-- expect: error[E0202] 15:13 view v has no query
 -- expect: error[E0202] 16:8 INSERT OVERWRITE
 CREATE TABLE a(x INT) PARTITIONED BY (x) WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');
 CREATE TABLE b WITH ('connector'='kafka', 'topic'='t', 'properties.bootstrap.servers'='h:1', 'format'='json');

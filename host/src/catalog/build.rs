@@ -21,15 +21,14 @@ pub fn build(script: &Script, out: &mut Vec<Diagnostic>) -> Catalog {
 
 /// As [`build`], with these connectors.
 pub fn build_with(connectors: &[&'static dyn ConnectorFactory], script: &Script, out: &mut Vec<Diagnostic>) -> Catalog {
-    let inserts: Vec<&Insert> =
-        script.statements.iter().filter_map(|s| if let Statement::Insert(i) = s { Some(i) } else { None }).collect();
+    let inserts: Vec<&Insert> = script.inserts().collect();
     let mut builder = Builder { connectors, inserts, catalog: Catalog::default(), broken: &script.broken, out };
     for statement in &script.statements {
         match statement {
             Statement::CreateTable(t) => builder.table(t),
             Statement::CreateView(v) => builder.view(v),
             Statement::CreateFunction(f) => builder.function(f),
-            Statement::Insert(_) | Statement::Set(_) => {}
+            _ => {}
         }
     }
     builder.insert_targets();

@@ -46,7 +46,8 @@ pub fn describe(table: &TableDescriptor, role: &str) -> String {
     text
 }
 
-fn column_text(column: &TableColumn) -> String {
+/// Type and nature of a column: `INT NOT NULL`, `AS a + 1`.
+pub fn column_text(column: &TableColumn) -> String {
     match &column.kind {
         TableColumnKind::Physical { logical_type, nullable, path } => {
             let from = match path.as_slice() {

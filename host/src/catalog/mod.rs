@@ -7,7 +7,7 @@ mod describe;
 mod format;
 
 pub use build::{build, build_with};
-pub use describe::describe;
+pub use describe::{column_text, describe};
 
 use crate::connectors::api::{ConnectorFactory, KeyLayout};
 use crate::data::{Column, LogicalType, PathStep};

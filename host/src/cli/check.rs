@@ -13,6 +13,9 @@ pub fn check(args: &CheckArgs) -> Result<ExitCode> {
         super::connect::connect(&mut job)?;
     }
     print(&job.describe())?;
+    if !job.has_errors() {
+        print(&job.answers)?;
+    }
     Ok(finish(&job))
 }
 
@@ -21,6 +24,7 @@ pub fn explain(args: &JobArgs) -> Result<ExitCode> {
     let code = finish(&job);
     if let Some(graph) = job.graph.as_ref().filter(|_| !job.has_errors()) {
         print(&crate::plan::explain(graph))?;
+        print(&job.answers)?;
     }
     Ok(code)
 }

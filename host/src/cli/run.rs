@@ -27,6 +27,7 @@ const CANCEL_MAX: Duration = Duration::from_millis(500);
 
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let mut job = compile(&args.job.request(args.dead_letters.clone())?)?;
+    job.pass_over_questions();
     if job.has_errors() || !args.quiet {
         print_diagnostics(&job, !args.quiet);
     }

@@ -77,6 +77,17 @@ pub fn plan(input: &PlanInput<'_>, out: &mut Vec<Diagnostic>) -> JobGraph {
     graph
 }
 
+/// The operators of a query alone, whose rows go nowhere (EXPLAIN). The table of `query` is not looked at.
+pub fn plan_query(input: &PlanInput<'_>, query: &Insert, out: &mut Vec<Diagnostic>) -> JobGraph {
+    let user = input.functions.iter().map(|f| (f.name().to_string(), crate::expr::user_function(f.clone()))).collect();
+    let context = JobContext::new(input.catalog, &input.expr_context, user);
+    let mut pipeline = Pipeline { input, operators: vec![], steps: vec![], warnings: vec![] };
+    if let Err(diagnostics) = pipeline.query(query, &context) {
+        out.extend(diagnostics);
+    }
+    JobGraph { name: input.job_name.clone(), operators: pipeline.operators }
+}
+
 type Planned<T> = std::result::Result<T, Vec<Diagnostic>>;
 
 struct Pipeline<'a> {
@@ -92,6 +103,25 @@ impl Pipeline<'_> {
         let Some(sink) = self.input.catalog.tables.get(&insert.table.value) else {
             return Err(vec![self.unknown_sink(insert)]);
         };
+        let plan = self.analyzed(insert, context)?;
+        let Some(plan) = self.to_sink(plan, insert, sink, out)? else { return Ok(()) };
+        let head = self.operators_of(plan, insert)?;
+        self.sink(head, insert, sink)
+    }
+
+    fn query(&mut self, query: &Insert, context: &JobContext<'_>) -> Planned<()> {
+        let plan = self.analyzed(query, context)?;
+        self.operators_of(plan, query).map(|_| ())
+    }
+
+    fn operators_of(&mut self, plan: LogicalPlan, insert: &Insert) -> Planned<OperatorId> {
+        let plan = rules::optimize(plan).map_err(|e| errors::folding(e, insert.span))?;
+        let (head, schema) = self.build(&plan, insert)?;
+        self.flush(head, &schema)
+    }
+
+    /// The query's plan before its columns are fitted to the sink's.
+    fn analyzed(&self, insert: &Insert, context: &JobContext<'_>) -> Planned<LogicalPlan> {
         let catalog = self.input.catalog;
         let declared: Vec<&str> = catalog.tables.keys().chain(catalog.views.keys()).map(String::as_str).collect();
         let at = |e| errors::in_query(e, &insert.query, &declared, insert.span);
@@ -108,12 +138,7 @@ impl Pipeline<'_> {
             .map_err(at)?;
         use datafusion_expr::planner::ContextProvider;
         // Analyzed before the sink's casts are added, so that the types are those of the query as it is written.
-        let plan = rules::analyze(plan, context.options(), &self.input.expr_context).map_err(at)?;
-        let Some(plan) = self.to_sink(plan, insert, sink, out)? else { return Ok(()) };
-        let plan = rules::optimize(plan).map_err(|e| errors::folding(e, insert.span))?;
-        let (head, schema) = self.build(&plan, insert)?;
-        let head = self.flush(head, &schema)?;
-        self.sink(head, insert, sink)
+        rules::analyze(plan, context.options(), &self.input.expr_context).map_err(at)
     }
 
     fn unknown_sink(&self, insert: &Insert) -> Diagnostic {
@@ -141,7 +166,8 @@ impl Pipeline<'_> {
         let schema = plan.schema().clone();
         let columns: Vec<(String, Option<LogicalType>)> =
             schema.fields().iter().map(|f| (f.name().clone(), LogicalType::from_arrow(f.data_type()))).collect();
-        let Some(map) = map_columns(insert, sink, &columns, out) else { return Ok(None) };
+        let dialect = self.input.settings.dialect.unwrap_or(sink.dialect);
+        let Some(map) = map_columns(insert, sink, dialect, &columns, out) else { return Ok(None) };
         let mut exprs = Vec::with_capacity(map.len());
         let mut refused = vec![];
         for (column, from) in sink.writable_columns().into_iter().zip(map) {
@@ -159,7 +185,7 @@ impl Pipeline<'_> {
                         let castable = match &columns[i].1 {
                             _ if field.data_type().is_null() => Ok(()),
                             Some(from)
-                                if sink.dialect != Dialect::DtStack && !is_implicit(from, &column.logical_type) =>
+                                if dialect != Dialect::DtStack && !is_implicit(from, &column.logical_type) =>
                             {
                                 Err(format!("{from} is not stored as {} without a CAST", column.logical_type))
                             }

@@ -11,18 +11,20 @@ use crate::sql::codes;
 use crate::sql::options::Dialect;
 use crate::sql::suggest::did_you_mean;
 
-/// For each column of the sink the index of the query's column; None is NULL.
+/// For each column of the sink the index of the query's column; None is NULL. `dialect` is the table's, or the one that
+/// the job asks for.
 pub fn map_columns(
     insert: &Insert,
     table: &TableDescriptor,
+    dialect: Dialect,
     query: &[(String, Option<LogicalType>)],
     out: &mut Vec<Diagnostic>,
 ) -> Option<Vec<Option<usize>>> {
     let sink = table.writable_columns();
     if !insert.columns.is_empty() {
-        return by_list(insert, table, &sink, query, out);
+        return by_list(insert, table, dialect, &sink, query, out);
     }
-    if table.dialect == Dialect::DtStack {
+    if dialect == Dialect::DtStack {
         if let Some(map) = by_name(&sink, query) {
             return Some(map);
         }
@@ -75,6 +77,7 @@ fn by_name(sink: &[Column], query: &[(String, Option<LogicalType>)]) -> Option<V
 fn by_list(
     insert: &Insert,
     table: &TableDescriptor,
+    dialect: Dialect,
     sink: &[Column],
     query: &[(String, Option<LogicalType>)],
     out: &mut Vec<Diagnostic>,
@@ -83,7 +86,7 @@ fn by_list(
     let mut map = vec![None; sink.len()];
     for (at, name) in insert.columns.iter().enumerate() {
         let found = sink.iter().position(|c| c.name == name.value).or_else(|| {
-            let lenient = table.dialect == Dialect::DtStack;
+            let lenient = dialect == Dialect::DtStack;
             sink.iter().position(|c| lenient && c.name.eq_ignore_ascii_case(&name.value))
         });
         match found {

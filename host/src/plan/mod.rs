@@ -19,5 +19,5 @@ mod relations;
 mod rules;
 pub mod settings;
 
-pub use build::{PlanInput, TableBinder, TableRole, plan};
+pub use build::{PlanInput, TableBinder, TableRole, plan, plan_query};
 pub use explain::explain;

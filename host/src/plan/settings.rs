@@ -4,6 +4,7 @@ use super::graph::Asking;
 use super::recovery::{CheckpointSettings, RECOVERY, RestartSettings};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::sql::codes;
+use crate::sql::options::Dialect;
 use chrono_tz::Tz;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct JobSettings {
     pub batch_rows: usize,
     /// Warnings about unknown options of flinkStreamSQL tables become errors.
     pub strict_options: bool,
+    /// How INSERT maps columns, whatever the sink's dialect.
+    pub dialect: Option<Dialect>,
     /// How side tables of Flink's dialect are asked.
     pub asking: Asking,
     pub checkpoints: CheckpointSettings,
@@ -33,6 +36,7 @@ impl Default for JobSettings {
             max_record_bytes: 16 << 20,
             batch_rows: 4096,
             strict_options: false,
+            dialect: None,
             asking: Asking::default(),
             checkpoints: CheckpointSettings::default(),
             restart: RestartSettings::default(),
@@ -89,6 +93,15 @@ const SETTINGS: &[SettingSpec] = &[
         expects: "true or false",
         apply: |s, v| {
             s.strict_options = v.parse().ok()?;
+            Some(())
+        },
+    },
+    SettingSpec {
+        names: &["job.dialect"],
+        expects: "flinkStreamSQL, legacy or flink",
+        apply: |s, v| {
+            let all = [Dialect::DtStack, Dialect::Legacy, Dialect::Flink];
+            s.dialect = Some(*all.iter().find(|d| d.as_str().eq_ignore_ascii_case(v))?);
             Some(())
         },
     },

@@ -37,6 +37,10 @@ pub const UNSUPPORTED_JOIN: &str = "E0206";
 pub const UNSUPPORTED_AGGREGATE: &str = "E0207";
 /// A plan that has no operator here.
 pub const NOT_SUPPORTED: &str = "E0208";
+/// A catalog or database that does not exist here.
+pub const UNKNOWN_CATALOG: &str = "E0209";
+/// A connector that we know by name and do not have.
+pub const ABSENT_CONNECTOR: &str = "E0210";
 
 /// No option of this name.
 pub const UNKNOWN_OPTION: &str = "E0301";
@@ -118,6 +122,8 @@ pub const W_COMMENT: &str = "W0102";
 pub const W_TRAILING_COMMA: &str = "W0103";
 /// `ADD JAR` / `ADD FILE`, ignored.
 pub const W_ADD_JAR: &str = "W0104";
+/// A question (SHOW, DESCRIBE, EXPLAIN) in a job that is run.
+pub const W_QUESTION: &str = "W0105";
 /// An option without a meaning to us, ignored.
 pub const W_UNKNOWN_OPTION: &str = "W0301";
 /// A known option that changes nothing here.

@@ -13,14 +13,15 @@ impl JobParser<'_> {
     /// After `CREATE [TEMPORARY [SYSTEM]] [SCALA | SCALAR | TABLE | AGGREGATE] FUNCTION`.
     pub fn create_function(&mut self, kind: FunctionKind) -> Parsed<CreateFunction> {
         let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]).is_some();
-        let name = self.dotted_name("a function name")?;
+        let path = self.object_path("a function name")?;
+        let (qualifier, name) = (path.qualifier, path.name);
         let source = if self.is_word(0, "WITH") { self.class_after_with()? } else { self.source_after_as()? };
         let options = match self.eat_words(&["WITH"]) {
             Some(with) => self.with_options(with)?,
             None => WithOptions { entries: Vec::new(), span: name.span },
         };
         self.expect_end()?;
-        Ok(CreateFunction { name, if_not_exists, kind, source, options, span: self.whole() })
+        Ok(CreateFunction { qualifier, name, if_not_exists, kind, source, options, span: self.whole() })
     }
 
     /// flinkStreamSQL: `WITH a.b.C`

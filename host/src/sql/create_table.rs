@@ -15,9 +15,10 @@ impl JobParser<'_> {
     /// After `CREATE [TEMPORARY] TABLE`.
     pub fn create_table(&mut self, temporary: bool) -> Parsed<CreateTable> {
         let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]).is_some();
-        let name = self.dotted_name("a table name")?;
+        let path = self.object_path("a table name")?;
         let mut table = CreateTable {
-            name,
+            qualifier: path.qualifier,
+            name: path.name,
             if_not_exists,
             temporary,
             columns: Vec::new(),
@@ -26,28 +27,42 @@ impl JobParser<'_> {
             period_for_system_time: None,
             comment: None,
             options: WithOptions::default(),
+            like: None,
             span: self.whole(),
         };
-        self.table_elements(&mut table)?;
+        let has_columns = *self.token(0) == Token::LParen;
+        let may_do_without = ["WITH", "LIKE", "COMMENT"].iter().any(|w| self.is_word(0, w));
+        if has_columns || !may_do_without {
+            self.table_elements(&mut table)?;
+        }
         if self.eat_words(&["COMMENT"]).is_some() {
             table.comment = Some(self.string("a comment")?.0);
         }
-        for clause in ["PARTITIONED", "DISTRIBUTED", "LIKE", "AS"] {
-            if self.is_word(0, clause) {
-                return Err(self.unsupported_clause(self.span(0), &format!("{clause} in CREATE TABLE")));
+        self.refuse_table_clauses()?;
+        match self.eat_words(&["WITH"]) {
+            Some(with) => table.options = self.with_options(with)?,
+            None if self.is_word(0, "LIKE") => {}
+            None => {
+                let d = self.unexpected("WITH (..)");
+                return Err(d.hint("the WITH clause names the connector of the table"));
             }
         }
-        let Some(with) = self.eat_words(&["WITH"]) else {
-            return Err(self.unexpected("WITH (..)").hint("the WITH clause names the connector of the table"));
-        };
-        table.options = self.with_options(with)?;
-        for clause in ["LIKE", "AS", "PARTITIONED"] {
-            if self.is_word(0, clause) {
-                return Err(self.unsupported_clause(self.span(0), &format!("{clause} in CREATE TABLE")));
-            }
+        self.refuse_table_clauses()?;
+        if let Some(like) = self.eat_words(&["LIKE"]) {
+            table.like = Some(self.like_clause(like)?);
+        } else if !has_columns {
+            let d = Diagnostic::error(codes::SYNTAX, table.name.span, format!("table {} has no columns", table.name.value));
+            return Err(d.hint("write CREATE TABLE name (column type, ..) WITH (..), or .. LIKE another table"));
         }
         self.expect_end()?;
         Ok(table)
+    }
+
+    fn refuse_table_clauses(&self) -> Parsed<()> {
+        match ["PARTITIONED", "DISTRIBUTED", "AS"].into_iter().find(|c| self.is_word(0, c)) {
+            Some(clause) => Err(self.unsupported_clause(self.span(0), &format!("{clause} in CREATE TABLE"))),
+            None => Ok(()),
+        }
     }
 
     fn table_elements(&mut self, table: &mut CreateTable) -> Parsed<()> {

@@ -1,7 +1,7 @@
 //! [`JobParser`]: sqlparser's `Parser` over the tokens of one statement, with places in every error. Own productions
 //! build on the small helpers here; queries and expressions are sqlparser's.
 
-use super::ast::Name;
+use super::ast::{Name, ObjectPath};
 use super::codes;
 use super::dialect::FlinkDialect;
 use super::options::Dialect;
@@ -235,6 +235,19 @@ impl<'a> JobParser<'a> {
             name.span = name.span.to(part.span);
         }
         Ok(name)
+    }
+
+    /// `[[catalog.]database.]name`
+    pub fn object_path(&mut self, what: &str) -> Parsed<ObjectPath> {
+        let mut qualifier = Vec::new();
+        let mut name = self.name(what)?;
+        while self.eat(&Token::Period).is_some() {
+            if qualifier.len() == 2 {
+                return Err(self.unexpected("at most catalog.database.name"));
+            }
+            qualifier.push(std::mem::replace(&mut name, self.name("a name after the dot")?));
+        }
+        Ok(ObjectPath { qualifier, name })
     }
 
     pub fn string(&mut self, what: &str) -> Parsed<(String, Span)> {

@@ -1,17 +1,18 @@
 //! A job file to its statements. Errors do not end the reading: the next statement is read all the same.
 
-use super::ast::{CreateView, FunctionKind, Insert, Name, Script, SetOption, Statement};
+use super::ast::{CreateView, DeclareView, FunctionKind, Insert, Name, Script, SetOption, Statement};
 use super::codes;
 use super::cursor::{JobParser, Parsed, tokenize};
 use super::options::Dialect;
 use super::suggest::did_you_mean;
 use super::text::{StatementText, split};
 use super::with_options::guess_dialect;
+use crate::data::LogicalType;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Reads a job file. Statements that could be read are in the script, the messages (sorted by place) say what could
-/// not. The script must not be run if one of them is an error.
+/// Reads a job file. Statements that could be read are in the script, as far as they declare or run something (what
+/// they do to each other is done); the messages (sorted by place) say what could not. The script must not be run if one of them is an error.
 pub fn parse_script(file: &SourceFile) -> (Script, Vec<Diagnostic>) {
     let mut out = Vec::new();
     let texts = split(&file.text, &mut out);
@@ -34,14 +35,12 @@ pub fn parse_script(file: &SourceFile) -> (Script, Vec<Diagnostic>) {
         let dialect = dialect.unwrap_or(default);
         out.extend(comments.into_iter().map(|(span, sign)| foreign_comment(span, sign, dialect)));
         let mut parser = JobParser::new(tokens.clone(), dialect, &mut out);
-        match parser.statement() {
-            Ok(s) => script.statements.extend(s),
-            Err(d) => {
-                out.push(d);
-                script.broken.extend(declared_name(&tokens));
-            }
+        if let Err(d) = parser.statement(&mut script.statements) {
+            out.push(d);
+            script.broken.extend(declared_name(&tokens));
         }
     }
+    let script = super::sequence::apply(script, &mut out);
     out.sort_by_key(|d| d.span.map(|s| s.start));
     (script, out)
 }
@@ -89,7 +88,14 @@ fn declared_name(tokens: &[TokenWithSpan]) -> Option<String> {
         .skip_while(|w| !["TABLE", "VIEW", "FUNCTION"].iter().any(|k| w.eq_ignore_ascii_case(k)));
     words.next()?;
     let rest = ["FUNCTION", "IF", "NOT", "EXISTS"];
-    words.find(|w| !rest.iter().any(|k| w.eq_ignore_ascii_case(k)))
+    let first = words.find(|w| !rest.iter().any(|k| w.eq_ignore_ascii_case(k)))?;
+    // `catalog.database.name`
+    let mut name = first.clone();
+    let mut after = tokens.iter().skip_while(|t| word(t).as_ref() != Some(&first)).skip(1);
+    while after.next().is_some_and(|t| t.token == Token::Period) {
+        name = after.next().and_then(word)?;
+    }
+    Some(name)
 }
 
 /// First words of statements that exist in SQL, so that a slip is told from what we do not have.
@@ -100,16 +106,39 @@ const STATEMENT_WORDS: &[&str] = &[
 ];
 
 impl JobParser<'_> {
-    fn statement(&mut self) -> Parsed<Option<Statement>> {
-        if self.is_word(0, "CREATE") {
-            self.create().map(Some)
-        } else if self.is_word(0, "INSERT") {
-            self.insert().map(|i| Some(Statement::Insert(i)))
-        } else if self.is_word(0, "SET") {
-            self.set().map(|s| Some(Statement::Set(s)))
-        } else {
-            Err(self.other_statement())
+    /// One statement, or several where one text holds them (`EXECUTE STATEMENT SET BEGIN INSERT ..`).
+    fn statement(&mut self, statements: &mut Vec<Statement>) -> Parsed<()> {
+        const FORMS: &[&[&str]] = &[&["EXECUTE", "STATEMENT", "SET", "BEGIN"], &["BEGIN", "STATEMENT", "SET"]];
+        if let Some(span) = FORMS.iter().find_map(|f| self.eat_words(f)) {
+            statements.push(Statement::BeginSet { explain: false, span });
+            if self.at_end() {
+                return Ok(());
+            }
+        } else if let Some(span) = self.eat_words(&["EXPLAIN", "STATEMENT", "SET", "BEGIN"]) {
+            statements.push(Statement::BeginSet { explain: true, span });
+        } else if self.is_word(0, "EXECUTE") && self.is_word(1, "INSERT") {
+            self.advance();
         }
+        let word = match self.token(0) {
+            Token::Word(w) if w.quote_style.is_none() => w.value.to_ascii_uppercase(),
+            _ => String::new(),
+        };
+        let statement = match word.as_str() {
+            "CREATE" => self.create()?,
+            "INSERT" => Statement::Insert(self.insert()?),
+            "SET" => Statement::Set(self.set()?),
+            "RESET" => self.reset()?,
+            "DROP" => self.drop_object()?,
+            "ALTER" => self.alter()?,
+            "USE" => self.use_database()?,
+            "EXPLAIN" => self.explain()?,
+            "SHOW" => self.show()?,
+            "DESCRIBE" | "DESC" => self.describe()?,
+            "END" => self.end_set()?,
+            _ => return Err(self.other_statement()),
+        };
+        statements.push(statement);
+        Ok(())
     }
 
     fn other_statement(&self) -> Diagnostic {
@@ -130,11 +159,16 @@ impl JobParser<'_> {
                 format!("{word} INTO"),
                 Some("write INSERT INTO; a sink with a PRIMARY KEY replaces rows (see the option allReplace)"),
             ),
-            "BEGIN" | "EXECUTE" | "END" => {
-                (self.first_words(3), Some("all INSERT statements of a file run as one job: leave STATEMENT SET out"))
-            }
+            "BEGIN" | "EXECUTE" => (
+                self.first_words(3),
+                Some("INSERT statements are grouped by BEGIN STATEMENT SET; .. END; or EXECUTE STATEMENT SET BEGIN .. END;"),
+            ),
             _ => (self.first_words(2), None),
         };
+        self.unsupported_statement(span, &name, hint)
+    }
+
+    pub fn unsupported_statement(&self, span: Span, name: &str, hint: Option<&str>) -> Diagnostic {
         let d = Diagnostic::error(codes::UNSUPPORTED_STATEMENT, span, format!("not supported yet: {name}"));
         match hint {
             Some(h) => d.hint(h),
@@ -142,7 +176,8 @@ impl JobParser<'_> {
         }
     }
 
-    fn first_words(&self, max: usize) -> String {
+    /// The next words in capitals, at most so many.
+    pub fn first_words(&self, max: usize) -> String {
         let words: Vec<String> = (0..max)
             .map_while(|n| match self.token(n) {
                 Token::Word(w) if w.quote_style.is_none() => Some(w.value.to_ascii_uppercase()),
@@ -177,7 +212,11 @@ impl JobParser<'_> {
         } else if self.eat_words(&["TABLE"]).is_some() {
             self.create_table(temporary).map(Statement::CreateTable)
         } else if self.eat_words(&["VIEW"]).is_some() {
-            self.create_view().map(Statement::CreateView)
+            self.create_view()
+        } else if self.eat_words(&["CATALOG"]).is_some() {
+            self.create_catalog()
+        } else if self.eat_words(&["DATABASE"]).is_some() {
+            self.create_database()
         } else {
             let Token::Word(w) = self.token(0) else { return Err(self.unexpected("TABLE, VIEW or FUNCTION")) };
             let what = w.value.to_ascii_uppercase();
@@ -190,44 +229,48 @@ impl JobParser<'_> {
         }
     }
 
-    fn create_view(&mut self) -> Parsed<CreateView> {
+    fn create_view(&mut self) -> Parsed<Statement> {
         let if_not_exists = self.eat_words(&["IF", "NOT", "EXISTS"]).is_some();
-        let name = self.dotted_name("a view name")?;
+        let path = self.object_path("a view name")?;
         let columns = if *self.token(0) == Token::LParen { self.view_columns()? } else { Vec::new() };
         if self.eat_words(&["COMMENT"]).is_some() {
             self.string("a comment")?;
         }
         if self.at_end() && !columns.is_empty() {
-            let d = self.unsupported_clause(name.span, "CREATE VIEW without a query, filled by INSERT INTO");
-            return Err(d.hint("write CREATE VIEW name AS SELECT .."));
+            return Ok(Statement::DeclareView(DeclareView { path, columns, span: self.whole() }));
+        }
+        if let Some((name, _)) = columns.iter().find(|(_, t)| t.is_some()) {
+            let d = self.unsupported_clause(name.span, "column types in CREATE VIEW .. AS SELECT");
+            return Err(d.hint("leave the types out: the query says them"));
         }
         self.expect_word("AS")?;
         let query = self.query()?;
         self.expect_end()?;
-        Ok(CreateView { name, if_not_exists, columns, query, span: self.whole() })
+        let columns = columns.into_iter().map(|(name, _)| name).collect();
+        let (qualifier, name) = (path.qualifier, path.name);
+        Ok(Statement::CreateView(CreateView { qualifier, name, if_not_exists, columns, query, span: self.whole() }))
     }
 
-    fn view_columns(&mut self) -> Parsed<Vec<Name>> {
+    /// `(a [type] [COMMENT '..'], ..)`
+    fn view_columns(&mut self) -> Parsed<Vec<(Name, Option<LogicalType>)>> {
         self.advance();
         let mut columns = Vec::new();
         loop {
             let column = self.name("a column name")?;
-            if matches!(self.token(0), Token::Word(_)) && !self.is_word(0, "COMMENT") {
-                let d = self.unsupported_clause(column.span, "CREATE VIEW with column types, filled by INSERT INTO");
-                return Err(d.hint("write CREATE VIEW name AS SELECT .."));
-            }
-            columns.push(column);
+            let is_typed = matches!(self.token(0), Token::Word(_)) && !self.is_word(0, "COMMENT");
+            let data_type = if is_typed { Some(self.data_type()?.0) } else { None };
+            columns.push((column, data_type));
             if self.eat_words(&["COMMENT"]).is_some() {
                 self.string("a comment")?;
             }
             if self.eat(&Token::RParen).is_some() {
                 return Ok(columns);
             }
-            self.expect(&Token::Comma)?;
+            self.list_separator("a column")?;
         }
     }
 
-    fn insert(&mut self) -> Parsed<Insert> {
+    pub fn insert(&mut self) -> Parsed<Insert> {
         self.advance();
         if self.is_word(0, "OVERWRITE") {
             return Err(self.unsupported_clause(self.span(0), "INSERT OVERWRITE").hint("write INSERT INTO"));
@@ -236,7 +279,7 @@ impl JobParser<'_> {
         if self.is_word(0, "TABLE") && matches!(self.token(1), Token::Word(_)) {
             self.advance();
         }
-        let table = self.dotted_name("the table to insert into")?;
+        let path = self.object_path("the table to insert into")?;
         if self.is_word(0, "PARTITION") && *self.token(1) == Token::LParen {
             return Err(self.unsupported_clause(self.span(0), "PARTITION in INSERT"));
         }
@@ -244,7 +287,7 @@ impl JobParser<'_> {
         let columns = if *self.token(0) == Token::LParen && !starts_query(self) { self.names()? } else { Vec::new() };
         let query = self.query()?;
         self.expect_end()?;
-        Ok(Insert { table, columns, query, span: self.whole() })
+        Ok(Insert { qualifier: path.qualifier, table: path.name, columns, query, span: self.whole() })
     }
 
     /// `(a, b)`
@@ -283,7 +326,7 @@ impl JobParser<'_> {
     }
 
     /// The tokens up to `stop`, as written.
-    fn bare_text(&mut self, stop: &Token, what: &str) -> Parsed<Name> {
+    pub fn bare_text(&mut self, stop: &Token, what: &str) -> Parsed<Name> {
         if self.at_end() || self.token(0) == stop {
             return Err(self.unexpected(what));
         }
