@@ -16,13 +16,8 @@ use crate::sql::suggest::did_you_mean;
 /// Resolves everything that the script declares; `out` says what is wrong. A table with errors is in the catalog as far
 /// as it can be; else its name is in [`Catalog::broken`].
 pub fn build(script: &Script, out: &mut Vec<Diagnostic>) -> Catalog {
-    build_with(CONNECTORS, script, out)
-}
-
-/// As [`build`], with these connectors.
-pub fn build_with(connectors: &[&'static dyn ConnectorFactory], script: &Script, out: &mut Vec<Diagnostic>) -> Catalog {
     let inserts: Vec<&Insert> = script.inserts().collect();
-    let mut builder = Builder { connectors, inserts, catalog: Catalog::default(), broken: &script.broken, out };
+    let mut builder = Builder { inserts, catalog: Catalog::default(), broken: &script.broken, out };
     for statement in &script.statements {
         match statement {
             Statement::CreateTable(t) => builder.table(t),
@@ -38,7 +33,6 @@ pub fn build_with(connectors: &[&'static dyn ConnectorFactory], script: &Script,
 }
 
 struct Builder<'a> {
-    connectors: &'a [&'static dyn ConnectorFactory],
     inserts: Vec<&'a Insert>,
     catalog: Catalog,
     /// Names whose statements could not be read.
@@ -174,9 +168,9 @@ impl Builder<'_> {
     fn connector(&mut self, named: &ConnectorKey<'_>) -> Option<&'static dyn ConnectorFactory> {
         let names = |c: &&'static dyn ConnectorFactory| c.names(named.dialect);
         let exact = |n: &&str| **n == *named.value;
-        let found = self.connectors.iter().find(|c| names(c).iter().any(exact));
+        let found = CONNECTORS.iter().find(|c| names(c).iter().any(exact));
         if found.is_none() {
-            let mut all: Vec<&str> = self.connectors.iter().flat_map(names).copied().collect();
+            let mut all: Vec<&str> = CONNECTORS.iter().flat_map(names).copied().collect();
             all.sort_unstable();
             all.dedup();
             let message = format!("unknown connector {}", named.value);

@@ -2,76 +2,13 @@
 
 use super::*;
 use crate::catalog::{TableColumnKind, describe};
-use crate::connectors::api::Capabilities;
 use crate::diagnostic::SourceFile;
-use crate::sql::options::OptionSpec;
 use crate::sql::parse_script;
 use std::path::{Path, PathBuf};
 
-/// Option tables of connectors whose factories live elsewhere, so that these tests need none of their code.
-struct TableOnly {
-    identifier: &'static str,
-    dtstack: &'static [&'static str],
-    flink: &'static [&'static str],
-    options: &'static [OptionSpec],
-    format: bool,
-}
-
-impl ConnectorFactory for TableOnly {
-    fn identifier(&self) -> &'static str {
-        self.identifier
-    }
-    fn names(&self, dialect: Dialect) -> &'static [&'static str] {
-        match dialect {
-            Dialect::DtStack => self.dtstack,
-            Dialect::Legacy | Dialect::Flink => self.flink,
-        }
-    }
-    fn options(&self) -> &'static [OptionSpec] {
-        self.options
-    }
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { source: true, sink: true, lookup: true }
-    }
-    fn has_format(&self) -> bool {
-        self.format
-    }
-}
-
-static CONSOLE: TableOnly = TableOnly {
-    identifier: "console",
-    dtstack: &["console"],
-    flink: &["print"],
-    options: crate::connectors::console::options::OPTIONS,
-    format: true,
-};
-static FILE: TableOnly = TableOnly {
-    identifier: "file",
-    dtstack: &["file"],
-    flink: &["filesystem"],
-    options: crate::connectors::file::options::OPTIONS,
-    format: true,
-};
-static SQLITE: TableOnly = TableOnly {
-    identifier: "sqlite",
-    dtstack: &["sqlite"],
-    flink: &["sqlite"],
-    options: crate::connectors::sqlite::options::OPTIONS,
-    format: false,
-};
-static TEST_CONNECTORS: &[&dyn ConnectorFactory] = &[
-    &crate::connectors::kafka::Kafka,
-    &crate::connectors::kafka::UpsertKafka,
-    &crate::connectors::kudu::Kudu,
-    &crate::connectors::jdbc::JdbcFactory,
-    &CONSOLE,
-    &FILE,
-    &SQLITE,
-];
-
 fn check(file: &SourceFile) -> (Catalog, Vec<Diagnostic>) {
     let (script, mut out) = parse_script(file);
-    let catalog = build_with(TEST_CONNECTORS, &script, &mut out);
+    let catalog = build(&script, &mut out);
     (catalog, out)
 }
 
@@ -233,8 +170,7 @@ fn b16_and_b17_inserts_with_as_in_any_case_and_backticks() {
          insert into o(channel, pv) select channel, pv from MyTable",
     ));
     assert!(out.is_empty(), "{out:?}");
-    let inserts: Vec<&Insert> =
-        script.statements.iter().filter_map(|s| if let Statement::Insert(i) = s { Some(i) } else { None }).collect();
+    let inserts: Vec<&Insert> = script.inserts().collect();
     assert!(inserts[0].query.to_string().contains("a.id AS `order`"), "{}", inserts[0].query);
     assert_eq!(inserts[1].columns.iter().map(|c| c.value.as_str()).collect::<Vec<_>>(), ["channel", "pv"]);
 }
@@ -320,7 +256,7 @@ fn a_description_shows_everything_but_secrets() {
 
 #[test]
 fn every_option_is_explained_and_every_default_can_be_read() {
-    for connector in TEST_CONNECTORS {
+    for connector in CONNECTORS {
         for o in connector.options().iter().chain(COMMON) {
             let name = format!("{}.{}", connector.identifier(), o.name);
             assert!(!o.doc.is_empty(), "{name}");

@@ -6,7 +6,7 @@ pub mod common;
 mod describe;
 mod format;
 
-pub use build::{build, build_with};
+pub use build::build;
 pub use describe::{column_text, describe};
 
 use crate::connectors::api::{ConnectorFactory, KeyLayout};

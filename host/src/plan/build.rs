@@ -184,9 +184,7 @@ impl Pipeline<'_> {
                     } else {
                         let castable = match &columns[i].1 {
                             _ if field.data_type().is_null() => Ok(()),
-                            Some(from)
-                                if dialect != Dialect::DtStack && !is_implicit(from, &column.logical_type) =>
-                            {
+                            Some(from) if dialect != Dialect::DtStack && !is_implicit(from, &column.logical_type) => {
                                 Err(format!("{from} is not stored as {} without a CAST", column.logical_type))
                             }
                             Some(from) => crate::expr::check_cast(from, &column.logical_type),

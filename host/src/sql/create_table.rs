@@ -51,7 +51,8 @@ impl JobParser<'_> {
         if let Some(like) = self.eat_words(&["LIKE"]) {
             table.like = Some(self.like_clause(like)?);
         } else if !has_columns {
-            let d = Diagnostic::error(codes::SYNTAX, table.name.span, format!("table {} has no columns", table.name.value));
+            let d =
+                Diagnostic::error(codes::SYNTAX, table.name.span, format!("table {} has no columns", table.name.value));
             return Err(d.hint("write CREATE TABLE name (column type, ..) WITH (..), or .. LIKE another table"));
         }
         self.expect_end()?;

@@ -161,7 +161,9 @@ impl JobParser<'_> {
             ),
             "BEGIN" | "EXECUTE" => (
                 self.first_words(3),
-                Some("INSERT statements are grouped by BEGIN STATEMENT SET; .. END; or EXECUTE STATEMENT SET BEGIN .. END;"),
+                Some(
+                    "INSERT statements are grouped by BEGIN STATEMENT SET; .. END; or EXECUTE STATEMENT SET BEGIN .. END;",
+                ),
             ),
             _ => (self.first_words(2), None),
         };

@@ -71,7 +71,8 @@ impl Sequence<'_> {
 
     fn statement(&mut self, statement: Statement) {
         if let (Some(set), false) = (&self.set, is_allowed_in_set(&statement)) {
-            let message = format!("a statement set holds INSERT statements only (it begins in line {})", set.span.start.line);
+            let message =
+                format!("a statement set holds INSERT statements only (it begins in line {})", set.span.start.line);
             let span = span_of(&statement).unwrap_or(set.span);
             self.error(codes::UNSUPPORTED_CLAUSE, span, message, "put it before the set, or END; before it");
         }
@@ -107,7 +108,12 @@ impl Sequence<'_> {
     fn end(mut self) -> Script {
         if let Some(set) = &self.set {
             let span = set.span;
-            self.error(codes::SYNTAX, span, "the statement set has no end".to_string(), "END; is missing after its INSERTs");
+            self.error(
+                codes::SYNTAX,
+                span,
+                "the statement set has no end".to_string(),
+                "END; is missing after its INSERTs",
+            );
         }
         self.fill_views();
         Script { statements: self.done, broken: self.broken }
@@ -292,7 +298,9 @@ impl Sequence<'_> {
             let (table, query, span) = match s {
                 Statement::Insert(i) => (Some(&i.table.value), &i.query, i.span),
                 Statement::CreateView(v) => (None, &v.query, v.span),
-                Statement::Explain(Explain { what: Explained::Insert(i), span }) => (Some(&i.table.value), &i.query, *span),
+                Statement::Explain(Explain { what: Explained::Insert(i), span }) => {
+                    (Some(&i.table.value), &i.query, *span)
+                }
                 Statement::Explain(Explain { what: Explained::Query(q), span }) => (None, q, *span),
                 _ => return None,
             };
@@ -318,7 +326,11 @@ impl Sequence<'_> {
             return;
         }
         if let AlterAction::RenameTo(new) = &alter.action {
-            let taken = self.done.iter().filter_map(declares).any(|(k, n)| k != ObjectKind::Function && n.value == new.name.value);
+            let taken = self
+                .done
+                .iter()
+                .filter_map(declares)
+                .any(|(k, n)| k != ObjectKind::Function && n.value == new.name.value);
             if !self.databases.check(&new.qualifier, self.out) {
                 return;
             }

@@ -1,8 +1,6 @@
 //! CREATE TABLE .. LIKE: what it says, and the table that comes of it. The rules are Flink's (MergeTableLikeUtil).
 
-use super::ast::{
-    ColumnKind, CreateTable, LikeClause, LikeFeature, LikeOption, Merging, WithOption, WithOptions,
-};
+use super::ast::{ColumnKind, CreateTable, LikeClause, LikeFeature, LikeOption, Merging, WithOption, WithOptions};
 use super::codes;
 use super::create_table::watermark_span;
 use super::cursor::{JobParser, Parsed};
