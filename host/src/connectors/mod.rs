@@ -16,6 +16,7 @@ pub mod predicate;
 pub mod row_batch;
 pub mod sqlite;
 pub mod stand_in;
+pub mod values;
 #[cfg(test)]
 mod testing;
 
