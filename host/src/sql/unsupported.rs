@@ -261,7 +261,7 @@ impl Walk<'_> {
         for item in projection {
             self.select_item(item);
         }
-        self.from(from, at);
+        self.from(from);
         if let Some(e) = selection {
             self.expr(e);
         }
@@ -333,9 +333,10 @@ impl Walk<'_> {
         self.refuse_if(opt_alias.is_some(), at, "a name for *");
     }
 
-    fn from(&mut self, from: &[sp::TableWithJoins], at: sqlparser::tokenizer::Span) {
+    fn from(&mut self, from: &[sp::TableWithJoins]) {
         match from {
-            [] => self.refuse(at, "SELECT without FROM"),
+            // One row.
+            [] => {}
             [one] => self.table_with_joins(one),
             [first, second, ..] => {
                 self.table_with_joins(first);
