@@ -16,9 +16,9 @@ pub mod predicate;
 pub mod row_batch;
 pub mod sqlite;
 pub mod stand_in;
-pub mod values;
 #[cfg(test)]
 mod testing;
+pub mod values;
 
 use api::ConnectorFactory;
 

@@ -2,10 +2,10 @@
 
 use super::filter_below_lookup::FilterBelowLookup;
 use super::lookup_join::LookupJoinRule;
-use crate::expr::{ExprContext, flink_branches, flink_casts};
-use datafusion_common::config::ConfigOptions;
 use crate::data::LogicalType;
+use crate::expr::{ExprContext, flink_branches, flink_casts};
 use arrow::datatypes::DataType;
+use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_common::{Result, ScalarValue, plan_err};
 use datafusion_expr::{Expr, LogicalPlan};

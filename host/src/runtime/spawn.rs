@@ -10,7 +10,8 @@ use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::metrics::Progress;
 use crate::operators::{
-    CalcOperator, Chain, FailureHandler, LookupJoinOperator, Node, Operator, SinkOperator, SourceOperator, UnionOperator,
+    CalcOperator, Chain, FailureHandler, LookupJoinOperator, Node, Operator, SinkOperator, SourceOperator,
+    UnionOperator,
 };
 use crate::plan::graph::Partitioning;
 use std::sync::Arc;
@@ -141,9 +142,7 @@ impl TaskSpec {
         let (stage, failures, metrics) = (o.stage.clone(), self.failures.clone(), o.metrics.clone());
         Ok(match &o.kind {
             Prepared::Source { .. } => return Err(Error::internal("a source is the head of its task")),
-            Prepared::Calc(plan) => {
-                Box::new(CalcOperator::new(&o.name, plan.instantiate()?, stage, failures, metrics))
-            }
+            Prepared::Calc(plan) => Box::new(CalcOperator::new(&o.name, plan.instantiate()?, stage, failures, metrics)),
             Prepared::Union => Box::new(UnionOperator::new(&o.name, metrics)),
             Prepared::LookupJoin(spec) => {
                 Box::new(LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics)?)

@@ -50,9 +50,7 @@ pub fn chain_up(graph: &JobGraph, chaining: bool) -> Wiring {
     for (id, o) in operators.iter().enumerate() {
         match o.inputs.as_slice() {
             [only]
-                if chaining
-                    && only.partitioning.is_forward()
-                    && operators[only.from].parallelism == o.parallelism =>
+                if chaining && only.partitioning.is_forward() && operators[only.from].parallelism == o.parallelism =>
             {
                 followers[only.from].push(id);
             }

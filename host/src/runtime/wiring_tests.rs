@@ -42,12 +42,7 @@ fn a_union_and_another_parallelism_begin_a_task() {
     let chains: Vec<_> = w.chains.iter().map(members).collect();
     assert_eq!(
         chains,
-        vec![
-            vec![(0, 2, vec![0]), (4, 1, vec![])],
-            vec![(1, 1, vec![1])],
-            vec![(2, 1, vec![2])],
-            vec![(3, 1, vec![])]
-        ]
+        vec![vec![(0, 2, vec![0]), (4, 1, vec![])], vec![(1, 1, vec![1])], vec![(2, 1, vec![2])], vec![(3, 1, vec![])]]
     );
     let channels = w.channels(ChannelLimits::default());
     // Straight on: from the subtask with the same number, of each input.

@@ -76,11 +76,7 @@ impl Builder<'_> {
     }
 
     /// Changes of one key go to one subtask, or they could overtake each other.
-    fn by_primary_key(
-        &self,
-        table: &TableDescriptor,
-        schema: &TableSchema,
-    ) -> datafusion_common::Result<Partitioning> {
+    fn by_primary_key(&self, table: &TableDescriptor, schema: &TableSchema) -> datafusion_common::Result<Partitioning> {
         let input = Arc::new(DFSchema::try_from(schema.to_arrow())?);
         let keys = table.primary_key.iter().map(|c| Expr::Column(datafusion_common::Column::from_name(c))).collect();
         key_program(keys, &input, &self.input.expr_context).map(Partitioning::Hash)

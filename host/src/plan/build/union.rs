@@ -7,7 +7,9 @@ use crate::data::{ChangelogMode, FailurePolicy};
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::expr::program::StepPlan;
-use crate::plan::graph::{Edge, OperatorId, OperatorKind, OperatorNode, Partitioning, StageSpec, TableAccess, TableBinding};
+use crate::plan::graph::{
+    Edge, OperatorId, OperatorKind, OperatorNode, Partitioning, StageSpec, TableAccess, TableBinding,
+};
 use crate::plan::{changelog, errors};
 use crate::sql::ast::Insert;
 use crate::sql::codes;
@@ -84,7 +86,8 @@ impl Builder<'_> {
     pub(super) fn rows(&mut self, count: usize, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
         let context = values::context(self.input.expr_context.time_zone);
         let binding = TableBinding { context, access: Arc::new(Rows(count as u64)) };
-        let schema = DFSchema::try_from(binding.schema().to_arrow()).map_err(|e| errors::to_diagnostics(e, insert.span))?;
+        let schema =
+            DFSchema::try_from(binding.schema().to_arrow()).map_err(|e| errors::to_diagnostics(e, insert.span))?;
         let details = vec![format!("rows: {count}")];
         let stage = StageSpec { table: "VALUES".into(), policy: self.values_policy(), limit: None };
         let name = self.unique("Source: VALUES".into());
