@@ -124,7 +124,7 @@ impl CompiledJob {
                 OperatorKind::Source(t) => (t, "source"),
                 OperatorKind::LookupJoin(j) => (&j.side, "side table"),
                 OperatorKind::Sink(s) => (&s.table, "sink"),
-                OperatorKind::Calc(_) => continue,
+                OperatorKind::Calc(_) | OperatorKind::Union => continue,
             };
             let all = roles.entry(&table.context.table).or_default();
             if !all.contains(&role) {
@@ -226,13 +226,13 @@ fn check_standard_input(request: &JobRequest, graph: &JobGraph, out: &mut Vec<Di
         .filter_map(|o| match &o.kind {
             OperatorKind::Source(t) => Some(&*t.context.table),
             OperatorKind::LookupJoin(j) => Some(&*j.side.context.table),
-            OperatorKind::Calc(_) | OperatorKind::Sink(_) => None,
+            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Sink(_) => None,
         })
         .filter(|t| is_stream(t))
         .collect();
     if readers.len() > 1 {
         let message = format!("standard input can be read once, and the job reads it for {}", readers.join(", "));
-        let hint = "each INSERT reads its tables anew; put the records into a file";
+        let hint = "give each table a file of its own";
         out.push(Diagnostic::error(codes::STAND_IN, None, message).hint(hint));
     }
 }

@@ -18,6 +18,7 @@ pub mod sqlite;
 pub mod stand_in;
 #[cfg(test)]
 mod testing;
+pub mod values;
 
 use api::ConnectorFactory;
 

@@ -1,4 +1,5 @@
-//! The operator trait and the chain that drives several of them in one task.
+//! The operator trait and the chain that drives several of them in one task. A chain may fork: what an operator emits goes
+//! to all that follow it.
 
 use crate::connectors::api::SourceSplit;
 use crate::data::{Batch, Epoch};
@@ -63,16 +64,35 @@ pub trait Operator {
     }
 }
 
-/// Operators in order; the output of one is the input of the next.
-#[derive(Default)]
-pub struct Chain {
-    operators: Vec<Box<dyn Operator>>,
+/// The outputs of a task, by number: what leaves its chain goes there.
+#[async_trait(?Send)]
+pub trait Tail {
+    async fn emit(&mut self, output: usize, batch: Batch) -> Result<()>;
 }
 
-/// The operators after a given one, as its collector.
+/// Operators of a task. Each comes before those that follow it, and they lie together: a node and the next
+/// `subtree - 1` ones are a chain of their own.
+#[derive(Default)]
+pub struct Chain {
+    nodes: Vec<Node>,
+    /// Outputs of the task that the head's rows go to directly.
+    outputs: Vec<usize>,
+}
+
+/// An operator in a chain.
+pub struct Node {
+    pub operator: Box<dyn Operator>,
+    /// It and all that follow it.
+    pub subtree: usize,
+    /// Outputs of the task that its rows go to.
+    pub outputs: Vec<usize>,
+}
+
+/// What follows an operator (or the head), as its collector.
 struct Rest<'a> {
-    operators: &'a mut [Box<dyn Operator>],
-    tail: &'a mut dyn Collector,
+    nodes: &'a mut [Node],
+    outputs: &'a [usize],
+    tail: &'a mut dyn Tail,
 }
 
 #[async_trait(?Send)]
@@ -81,34 +101,41 @@ impl Collector for Rest<'_> {
         if batch.num_rows() == 0 {
             return Ok(());
         }
-        match self.operators.split_first_mut() {
-            None => self.tail.emit(batch).await,
-            Some((first, rest)) => {
-                let mut out = Rest { operators: rest, tail: self.tail };
-                first.process(batch, &mut out).await.map_err(|e| e.in_operator(first.name()))
-            }
+        for output in self.outputs {
+            self.tail.emit(*output, batch.clone()).await?;
         }
+        let mut nodes = &mut *self.nodes;
+        while let Some(members) = nodes.first().map(|n| n.subtree) {
+            let (subtree, rest) = std::mem::take(&mut nodes).split_at_mut(members);
+            nodes = rest;
+            let Some((node, below)) = subtree.split_first_mut() else { return Ok(()) };
+            let mut out = Rest { nodes: below, outputs: &node.outputs, tail: self.tail };
+            let done = node.operator.process(batch.clone(), &mut out).await;
+            done.map_err(|e| e.in_operator(node.operator.name()))?;
+        }
+        Ok(())
     }
 }
 
 impl Chain {
-    pub fn new(operators: Vec<Box<dyn Operator>>) -> Self {
-        Self { operators }
+    /// `outputs`: where the head's own rows leave the task, beside the first operators.
+    pub fn new(nodes: Vec<Node>, outputs: Vec<usize>) -> Self {
+        Self { nodes, outputs }
     }
 
     pub async fn open(&mut self) -> Result<()> {
-        for o in &mut self.operators {
+        for o in self.operators() {
             o.open().await.map_err(|e| e.in_operator(o.name()))?;
         }
         Ok(())
     }
 
-    pub async fn process(&mut self, batch: Batch, tail: &mut dyn Collector) -> Result<()> {
-        Rest { operators: &mut self.operators, tail }.emit(batch).await
+    pub async fn process(&mut self, batch: Batch, tail: &mut dyn Tail) -> Result<()> {
+        Rest { nodes: &mut self.nodes, outputs: &self.outputs, tail }.emit(batch).await
     }
 
-    pub async fn watermark(&mut self, watermark: i64, tail: &mut dyn Collector) -> Result<()> {
-        for at in 0..self.operators.len() {
+    pub async fn watermark(&mut self, watermark: i64, tail: &mut dyn Tail) -> Result<()> {
+        for at in 0..self.nodes.len() {
             let (operator, mut out) = self.at(at, tail);
             operator.watermark(watermark, &mut out).await.map_err(|e| e.in_operator(operator.name()))?;
         }
@@ -117,11 +144,11 @@ impl Chain {
 
     /// The next time at which one of the operators wants to be called.
     pub fn timer(&self) -> Option<Instant> {
-        self.operators.iter().filter_map(|o| o.timer()).min()
+        self.nodes.iter().filter_map(|n| n.operator.timer()).min()
     }
 
     pub async fn on_timer(&mut self) -> Result<()> {
-        for o in &mut self.operators {
+        for o in self.operators() {
             o.on_timer().await.map_err(|e| e.in_operator(o.name()))?;
         }
         Ok(())
@@ -129,46 +156,52 @@ impl Chain {
 
     /// Rows wait in one of the operators for an answer of the outside.
     pub fn in_flight(&self) -> bool {
-        self.operators.iter().any(|o| o.in_flight())
+        self.nodes.iter().any(|n| n.operator.in_flight())
     }
 
     /// Until one of them can go on; never, if none waits. May be given up at any time.
     pub async fn answered(&mut self) {
-        let waiting: Vec<_> = self.operators.iter_mut().filter(|o| o.in_flight()).map(|o| o.answered()).collect();
+        let waiting: Vec<_> = self.operators().filter(|o| o.in_flight()).map(|o| o.answered()).collect();
         match waiting.is_empty() {
             true => std::future::pending().await,
             false => drop(futures::future::select_all(waiting).await),
         }
     }
 
-    pub async fn emit_answered(&mut self, tail: &mut dyn Collector) -> Result<()> {
-        for at in 0..self.operators.len() {
+    pub async fn emit_answered(&mut self, tail: &mut dyn Tail) -> Result<()> {
+        for at in 0..self.nodes.len() {
             let (operator, mut out) = self.at(at, tail);
             operator.emit_answered(&mut out).await.map_err(|e| e.in_operator(operator.name()))?;
         }
         Ok(())
     }
 
-    pub async fn snapshot(&mut self, epoch: Epoch, tail: &mut dyn Collector) -> Result<Vec<OperatorSnapshot>> {
-        let mut all = Vec::with_capacity(self.operators.len());
-        for at in 0..self.operators.len() {
+    pub async fn snapshot(&mut self, epoch: Epoch, tail: &mut dyn Tail) -> Result<Vec<OperatorSnapshot>> {
+        let mut all = Vec::with_capacity(self.nodes.len());
+        for at in 0..self.nodes.len() {
             let (operator, mut out) = self.at(at, tail);
             all.push(operator.snapshot(epoch, &mut out).await.map_err(|e| e.in_operator(operator.name()))?);
         }
         Ok(all)
     }
 
-    pub async fn finish(&mut self, epoch: Epoch, tail: &mut dyn Collector) -> Result<Vec<OperatorSnapshot>> {
-        let mut all = Vec::with_capacity(self.operators.len());
-        for at in 0..self.operators.len() {
+    pub async fn finish(&mut self, epoch: Epoch, tail: &mut dyn Tail) -> Result<Vec<OperatorSnapshot>> {
+        let mut all = Vec::with_capacity(self.nodes.len());
+        for at in 0..self.nodes.len() {
             let (operator, mut out) = self.at(at, tail);
             all.push(operator.finish(epoch, &mut out).await.map_err(|e| e.in_operator(operator.name()))?);
         }
         Ok(all)
     }
 
-    fn at<'a>(&'a mut self, at: usize, tail: &'a mut dyn Collector) -> (&'a mut Box<dyn Operator>, Rest<'a>) {
-        let (head, rest) = self.operators.split_at_mut(at + 1);
-        (&mut head[at], Rest { operators: rest, tail })
+    fn operators(&mut self) -> impl Iterator<Item = &mut Box<dyn Operator>> {
+        self.nodes.iter_mut().map(|n| &mut n.operator)
+    }
+
+    fn at<'a>(&'a mut self, at: usize, tail: &'a mut dyn Tail) -> (&'a mut Box<dyn Operator>, Rest<'a>) {
+        let (head, rest) = self.nodes.split_at_mut(at + 1);
+        let node = &mut head[at];
+        let below = &mut rest[..node.subtree - 1];
+        (&mut node.operator, Rest { nodes: below, outputs: &node.outputs, tail })
     }
 }

@@ -9,12 +9,14 @@ mod side_table;
 mod sink;
 mod source;
 mod splits;
+mod union;
 
 pub use calc::CalcOperator;
-pub use chain::{Chain, Collector, Operator, OperatorSnapshot};
+pub use chain::{Chain, Collector, Node, Operator, OperatorSnapshot, Tail};
 pub use failures::{DeadLetters, FailureHandler, StagePolicy, Verdict};
 pub use lookup_join::{LookupJoinOperator, LookupJoinSpec};
-pub use side_table::SideTable;
+pub use side_table::{SideTable, converter, encode};
 pub use sink::SinkOperator;
 pub use source::{SourceEvent, SourceOperator};
 pub use splits::{SplitAssigner, SplitPool};
+pub use union::UnionOperator;

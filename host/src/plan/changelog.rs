@@ -1,6 +1,5 @@
 //! Which kinds of rows reach a sink, and whether it can take them.
 
-use super::build::operator_chain;
 use super::graph::{OperatorId, OperatorKind, OperatorNode};
 use crate::catalog::TableDescriptor;
 use crate::data::ChangelogMode;
@@ -9,13 +8,29 @@ use crate::error::Result;
 use crate::expr::program::StepPlan;
 use crate::sql::codes;
 
-/// The changes that come out of `from`, and the source that they come from.
+/// The changes that come out of `from`: those of its source, of a union those of any branch.
 pub fn incoming(operators: &[OperatorNode], from: OperatorId) -> Result<ChangelogMode> {
-    let head = operator_chain(operators, from).last();
-    match head.map(|o| &o.kind) {
-        Some(OperatorKind::Source(t)) if t.access.has_runtime() => Ok(t.access.source(&t.context)?.changelog_mode()),
-        _ => Ok(ChangelogMode::Append),
+    let Some(operator) = operators.get(from) else { return Ok(ChangelogMode::Append) };
+    if let OperatorKind::Source(t) = &operator.kind {
+        let has_runtime = t.access.has_runtime();
+        return if has_runtime { Ok(t.access.source(&t.context)?.changelog_mode()) } else { Ok(ChangelogMode::Append) };
     }
+    let mut comes = ChangelogMode::Append;
+    for edge in &operator.inputs {
+        match incoming(operators, edge.from)? {
+            ChangelogMode::Append => {}
+            changes => comes = changes,
+        }
+    }
+    Ok(comes)
+}
+
+/// An operator and those that feed it, up to the source or a union.
+fn operator_chain(operators: &[OperatorNode], from: OperatorId) -> impl Iterator<Item = &OperatorNode> {
+    std::iter::successors(operators.get(from), |o| match o.inputs.as_slice() {
+        [only] => operators.get(only.from),
+        _ => None,
+    })
 }
 
 /// A sink that only appends would turn every update into one more row.
@@ -57,7 +72,7 @@ pub fn refuse_filters(operators: &[OperatorNode], from: OperatorId, at: Span) ->
             }
             OperatorKind::LookupJoin(join) if !join.left_outer => return Some(filtered(&source.context.table, at)),
             OperatorKind::LookupJoin(_) => renamed = true,
-            OperatorKind::Source(_) | OperatorKind::Sink(_) => {}
+            OperatorKind::Source(_) | OperatorKind::Union | OperatorKind::Sink(_) => {}
         }
     }
     None

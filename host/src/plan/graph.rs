@@ -13,14 +13,36 @@ use std::time::Duration;
 pub type OperatorId = usize;
 
 /// How rows go from one operator to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Partitioning {
-    /// Subtask i to subtask i; such operators share a task.
+    /// Subtask i to subtask i; such operators share a task where they can.
     Forward,
     /// Batches in turn to all subtasks.
     Rebalance,
+    /// Rows with the same key to the same subtask. The program projects the key's columns.
+    Hash(ProgramPlan),
 }
 
+impl Partitioning {
+    pub fn is_forward(&self) -> bool {
+        matches!(self, Partitioning::Forward)
+    }
+}
+
+/// Where an operator's rows come from.
+#[derive(Clone)]
+pub struct Edge {
+    pub from: OperatorId,
+    pub partitioning: Partitioning,
+}
+
+impl Edge {
+    pub fn forward(from: OperatorId) -> Self {
+        Self { from, partitioning: Partitioning::Forward }
+    }
+}
+
+/// Operators, each after those that feed it. What an operator emits goes to all that read it.
 #[derive(Clone)]
 pub struct JobGraph {
     pub name: String,
@@ -32,12 +54,21 @@ pub struct OperatorNode {
     /// Unique in the job: `Source: flights`, `Calc[1]`.
     pub name: String,
     pub parallelism: usize,
-    pub input: Option<(OperatorId, Partitioning)>,
+    /// None for sources, several for a union.
+    pub inputs: Vec<Edge>,
     pub kind: OperatorKind,
     /// Whose failure policy applies to rows that fail here.
     pub stage: StageSpec,
     /// One line a fact, for EXPLAIN.
     pub details: Vec<String>,
+}
+
+impl OperatorNode {
+    /// Its rows come in this way, from whichever operator.
+    #[cfg(test)]
+    pub fn repartition(&mut self, partitioning: Partitioning) {
+        self.inputs.iter_mut().for_each(|e| e.partitioning = partitioning.clone());
+    }
 }
 
 /// The failure policy of a table. Stages with the same table share its limit.
@@ -52,6 +83,8 @@ pub struct StageSpec {
 pub enum OperatorKind {
     Source(TableBinding),
     Calc(ProgramPlan),
+    /// The rows of all its inputs.
+    Union,
     LookupJoin(LookupJoinNode),
     Sink(SinkNode),
 }

@@ -2,10 +2,12 @@
 
 use super::filter_below_lookup::FilterBelowLookup;
 use super::lookup_join::LookupJoinRule;
+use crate::data::LogicalType;
 use crate::expr::{ExprContext, flink_branches, flink_casts};
+use arrow::datatypes::DataType;
 use datafusion_common::config::ConfigOptions;
-use datafusion_common::tree_node::Transformed;
-use datafusion_common::{Result, ScalarValue};
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion_common::{Result, ScalarValue, plan_err};
 use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion_optimizer::{Analyzer, ApplyOrder, OptimizerConfig, OptimizerRule};
@@ -13,6 +15,7 @@ use std::sync::Arc;
 
 /// Lookup joins first: the rule needs the ON clause as it is written, before coercion wraps its columns in casts.
 pub fn analyze(plan: LogicalPlan, options: &ConfigOptions, cx: &ExprContext) -> Result<LogicalPlan> {
+    check_unions(&plan)?;
     Analyzer::with_rules(vec![
         Arc::new(LookupJoinRule),
         flink_branches(),
@@ -20,6 +23,40 @@ pub fn analyze(plan: LogicalPlan, options: &ConfigOptions, cx: &ExprContext) -> 
         flink_casts(cx),
     ])
     .execute_and_check(plan, options, |_, _| {})
+}
+
+/// Branches of a union whose columns are of different kinds: DataFusion would make text of numbers, Flink refuses.
+pub fn check_unions(plan: &LogicalPlan) -> Result<()> {
+    plan.apply(|p| {
+        let LogicalPlan::Union(union) = p else { return Ok(TreeNodeRecursion::Continue) };
+        let Some((first, others)) = union.inputs.split_first() else { return Ok(TreeNodeRecursion::Continue) };
+        for other in others {
+            for (at, (a, b)) in first.schema().fields().iter().zip(other.schema().fields()).enumerate() {
+                if !unites(a.data_type(), b.data_type()) {
+                    let name = |t: &DataType| LogicalType::from_arrow(t).map_or(t.to_string(), |l| l.to_string());
+                    return plan_err!(
+                        "UNION ALL: column {} is {} in one branch and {} in another: write a CAST",
+                        at + 1,
+                        name(a.data_type()),
+                        name(b.data_type())
+                    );
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map(|_| ())
+}
+
+fn unites(a: &DataType, b: &DataType) -> bool {
+    a == b
+        || a.is_null()
+        || b.is_null()
+        || (a.is_numeric() && b.is_numeric())
+        || (a.is_temporal() && b.is_temporal() && !matches!((a, b), (DataType::Time32(_) | DataType::Time64(_), _)))
+        || (a.is_nested() && b.is_nested())
+        || (matches!(a, DataType::Binary | DataType::FixedSizeBinary(_))
+            && matches!(b, DataType::Binary | DataType::FixedSizeBinary(_)))
 }
 
 /// The casts to the sink's columns, which come after the analysis of the query.
@@ -36,6 +73,8 @@ pub fn optimize(plan: LogicalPlan) -> Result<LogicalPlan> {
         // COALESCE and some others must pass it, they cannot be evaluated otherwise.
         Arc::new(simplify_expressions::SimplifyExpressions::new()),
         Arc::new(RemoveTrueFilter),
+        // A union of unions is one union.
+        Arc::new(optimize_unions::OptimizeUnions::new()),
         Arc::new(push_down_filter::PushDownFilter::new()),
         Arc::new(FilterBelowLookup),
         Arc::new(common_subexpr_eliminate::CommonSubexprEliminate::new()),

@@ -5,7 +5,7 @@ use super::job::JobContext;
 use super::opening::{OpenSource, Opened, PreparedOperator, open};
 use super::spawn::{TaskSpec, spawn, task_name};
 use super::task::{Control, Phase, TaskEvent};
-use super::wiring::{chain_up, wire};
+use super::wiring::chain_up;
 use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::operators::OperatorSnapshot;
@@ -31,28 +31,33 @@ impl Attempt {
     pub async fn start(cx: &JobContext, restored: Option<&Checkpoint>, before: Epoch, first: bool) -> Result<Self> {
         let mut opened = open(cx, restored, first).await?;
         let operators: Arc<[PreparedOperator]> = std::mem::take(&mut opened.operators).into();
-        let chains = chain_up(&cx.graph, cx.chaining);
-        let (mut inputs, mut outputs) = wire(&chains, cx.channel_limits);
+        let wiring = chain_up(&cx.graph, cx.chaining);
+        let mut channels = wiring.channels(cx.channel_limits);
         let (phase, _) = watch::channel(Phase::Starting);
         let (event_tx, events) = mpsc::unbounded_channel();
         let (mut controls, mut running) = (vec![], vec![]);
         cx.metrics.forget_readers();
-        for (c, chain) in chains.iter().enumerate() {
+        for (c, chain) in wiring.chains.iter().enumerate() {
             for subtask in 0..chain.parallelism {
                 let (control_tx, control) = mpsc::unbounded_channel();
-                if chain.input.is_none() {
+                if cx.graph.operators[chain.head()].inputs.is_empty() {
                     controls.push(control_tx);
                 }
                 let name = task_name(&operators, chain, subtask);
+                let exchanges = chain.members.iter().flat_map(|m| &m.exchanges);
+                let outputs = exchanges.filter_map(|number| {
+                    let senders = channels.outputs.remove(&(*number, subtask))?;
+                    Some((*number, wiring.exchanges[*number].edge.partitioning.clone(), senders))
+                });
                 let spec = TaskSpec {
                     task: running.len(),
                     name: name.clone(),
                     operators: operators.clone(),
-                    chain: chain.operators.clone(),
+                    chain: chain.members.clone(),
                     subtask,
                     batch_rows: cx.batch_rows,
-                    input: inputs.remove(&(c, subtask)),
-                    output: outputs.remove(&(c, subtask)),
+                    outputs: outputs.collect(),
+                    input: channels.inputs.remove(&(c, subtask)),
                     failures: cx.failures.clone(),
                     progress: cx.metrics.register_reader(),
                     phase: phase.subscribe(),

@@ -195,7 +195,7 @@ async fn flow(source: usize, sink: usize, chaining: bool) -> Flow {
                 s.table.access = access.clone();
                 o.parallelism = sink;
                 if sink != source {
-                    o.input = o.input.map(|(from, _)| (from, Partitioning::Rebalance));
+                    o.repartition(Partitioning::Rebalance);
                 }
             }
             _ => {}

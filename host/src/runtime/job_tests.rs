@@ -222,7 +222,7 @@ async fn job(outside: &Arc<Outside>, interval: Duration) -> RunningJob {
             OperatorKind::Sink(s) => {
                 s.table.access = access.clone();
                 o.parallelism = 1;
-                o.input = o.input.map(|(from, _)| (from, Partitioning::Rebalance));
+                o.repartition(Partitioning::Rebalance);
             }
             _ => {}
         }
@@ -310,7 +310,7 @@ async fn rows_are_flushed_when_they_are_due_and_polls_do_not_sleep_over_it() {
     let mut running = job(&chained, Duration::from_secs(3600)).await;
     running.cx.graph.operators.iter_mut().for_each(|o| {
         o.parallelism = 1;
-        o.input = o.input.map(|(from, _)| (from, Partitioning::Forward));
+        o.repartition(Partitioning::Forward);
     });
     // The same job in one task per subtask.
     running.first = None;

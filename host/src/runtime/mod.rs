@@ -11,6 +11,7 @@ pub mod element;
 pub mod gate;
 pub mod job;
 mod opening;
+mod output;
 mod restart;
 mod spawn;
 mod task;

@@ -17,6 +17,7 @@ pub enum Prepared {
         splits: Arc<SplitPool>,
     },
     Calc(crate::expr::program::ProgramPlan),
+    Union,
     LookupJoin(Box<LookupJoinSpec>),
     /// `first_writer`: the number of its first subtask's writer; INSERTs into the same table share the sink.
     Sink {
@@ -28,7 +29,6 @@ pub enum Prepared {
 
 pub struct PreparedOperator {
     pub name: String,
-    pub parallelism: usize,
     pub kind: Prepared,
     pub stage: StagePolicy,
     pub metrics: Arc<OperatorMetrics>,
@@ -89,13 +89,13 @@ impl Opened {
         let (kind, role) = match &node.kind {
             OperatorKind::Source(table) => (self.source(node, table)?, OperatorRole::Source),
             OperatorKind::Calc(plan) => (Prepared::Calc(plan.clone()), OperatorRole::Transform),
+            OperatorKind::Union => (Prepared::Union, OperatorRole::Transform),
             OperatorKind::LookupJoin(join) => (self.lookup_join(cx, node, join)?, OperatorRole::Transform),
             OperatorKind::Sink(sink) => (self.sink(node, sink)?, OperatorRole::Sink),
         };
         let stage = self.stages.get(&node.stage);
         let metrics = cx.metrics.operator(&node.name, role);
-        let (name, parallelism) = (node.name.clone(), node.parallelism);
-        self.operators.push(PreparedOperator { name, parallelism, kind, stage, metrics });
+        self.operators.push(PreparedOperator { name: node.name.clone(), kind, stage, metrics });
         Ok(())
     }
 

@@ -3,15 +3,17 @@
 use super::channel::Sender;
 use super::gate::InputGate;
 use super::opening::{Prepared, PreparedOperator};
-use super::task::{Control, Head, Output, Phase, Task, TaskEvent};
-use super::wiring::{ChainPlan, GateInputs};
+use super::output::{Output, Outputs, Route};
+use super::task::{Control, Head, Phase, Task, TaskEvent};
+use super::wiring::{ChainPlan, GateInputs, Member};
 use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::metrics::Progress;
 use crate::operators::{
-    CalcOperator, Chain, FailureHandler, LookupJoinOperator, Operator, SinkOperator, SourceOperator,
+    CalcOperator, Chain, FailureHandler, LookupJoinOperator, Node, Operator, SinkOperator, SourceOperator,
+    UnionOperator,
 };
-use crate::plan::graph::OperatorId;
+use crate::plan::graph::Partitioning;
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
@@ -20,8 +22,8 @@ use tokio::sync::{mpsc, watch};
 const TASK_STACK: usize = 16 << 20;
 
 pub fn task_name(operators: &[PreparedOperator], chain: &ChainPlan, subtask: usize) -> String {
-    let names: Vec<&str> = chain.operators.iter().map(|o| operators[*o].name.as_str()).collect();
-    let of = operators[chain.operators[0]].parallelism;
+    let names: Vec<&str> = chain.members.iter().map(|m| operators[m.operator].name.as_str()).collect();
+    let of = chain.parallelism;
     format!("{} ({}/{of})", names.join(" -> "), subtask + 1)
 }
 
@@ -30,11 +32,12 @@ pub struct TaskSpec {
     pub task: usize,
     pub name: String,
     pub operators: Arc<[PreparedOperator]>,
-    pub chain: Vec<OperatorId>,
+    pub chain: Vec<Member>,
     pub subtask: usize,
     pub batch_rows: usize,
     pub input: Option<GateInputs>,
-    pub output: Option<Vec<Sender>>,
+    /// By the number of the exchange.
+    pub outputs: Vec<(usize, Partitioning, Vec<Sender>)>,
     pub failures: Arc<FailureHandler>,
     pub progress: Arc<Progress>,
     pub phase: watch::Receiver<Phase>,
@@ -75,11 +78,14 @@ pub fn spawn(spec: TaskSpec) -> Result<()> {
 
 impl TaskSpec {
     fn build(mut self) -> Result<Task> {
-        let mut chain: Vec<Box<dyn Operator>> = Vec::new();
-        let mut source = None;
-        for id in &self.chain {
-            let o = &self.operators[*id];
-            let (stage, failures, metrics) = (o.stage.clone(), self.failures.clone(), o.metrics.clone());
+        let numbers: Vec<usize> = self.outputs.iter().map(|(number, ..)| *number).collect();
+        let outputs = self.outputs()?;
+        let mut nodes = Vec::with_capacity(self.chain.len());
+        let (mut source, mut head_outputs) = (None, vec![]);
+        for member in &self.chain {
+            let o = &self.operators[member.operator];
+            // Which of the task's outputs its rows go to.
+            let outputs = member.exchanges.iter().filter_map(|e| numbers.iter().position(|n| n == e)).collect();
             match &o.kind {
                 Prepared::Source { source: s, splits } => {
                     source = Some(Box::new(SourceOperator::new(
@@ -88,29 +94,17 @@ impl TaskSpec {
                         splits.clone(),
                         self.subtask,
                         self.batch_rows,
-                        stage,
-                        failures,
-                        metrics,
+                        o.stage.clone(),
+                        self.failures.clone(),
+                        o.metrics.clone(),
                         self.progress.clone(),
                     )));
+                    head_outputs = outputs;
                 }
-                Prepared::Calc(plan) => {
-                    let program = plan.instantiate().map_err(|e| e.in_operator(&o.name))?;
-                    chain.push(Box::new(CalcOperator::new(&o.name, program, stage, failures, metrics)));
+                _ => {
+                    let operator = self.operator(o).map_err(|e| e.in_operator(&o.name))?;
+                    nodes.push(Node { operator, subtree: member.subtree, outputs });
                 }
-                Prepared::LookupJoin(spec) => {
-                    let join = LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics);
-                    chain.push(Box::new(join.map_err(|e| e.in_operator(&o.name))?));
-                }
-                Prepared::Sink { sink, first_writer, not_null } => chain.push(Box::new(SinkOperator::new(
-                    &o.name,
-                    sink.clone(),
-                    first_writer + self.subtask,
-                    not_null.clone(),
-                    stage,
-                    failures,
-                    metrics,
-                ))),
             }
         }
         let head = match (source, self.input.take()) {
@@ -118,19 +112,50 @@ impl TaskSpec {
             (None, Some((receivers, readable))) => Head::Gate(Box::new(InputGate::new(receivers, readable))),
             (None, None) => return Err(Error::internal(format!("task {} has no input", self.name))),
         };
-        let output = match self.output.take() {
-            Some(channels) => Output::Rebalance { next: self.subtask % channels.len().max(1), channels },
-            None => Output::None,
-        };
         Ok(Task {
             task: self.task,
             head,
-            chain: Chain::new(chain),
-            output,
+            chain: Chain::new(nodes, head_outputs),
+            outputs,
             phase: self.phase,
             control: self.control,
             events: self.events,
             epoch: self.epoch,
+        })
+    }
+
+    fn outputs(&mut self) -> Result<Outputs> {
+        let mut outputs = Vec::with_capacity(self.outputs.len());
+        for (_, partitioning, channels) in std::mem::take(&mut self.outputs) {
+            let route = match partitioning {
+                Partitioning::Forward | Partitioning::Rebalance => {
+                    Route::InTurn { next: self.subtask % channels.len().max(1) }
+                }
+                Partitioning::Hash(keys) => Route::ByKey(keys.instantiate()?),
+            };
+            outputs.push(Output { channels, route });
+        }
+        Ok(Outputs(outputs))
+    }
+
+    fn operator(&self, o: &PreparedOperator) -> Result<Box<dyn Operator>> {
+        let (stage, failures, metrics) = (o.stage.clone(), self.failures.clone(), o.metrics.clone());
+        Ok(match &o.kind {
+            Prepared::Source { .. } => return Err(Error::internal("a source is the head of its task")),
+            Prepared::Calc(plan) => Box::new(CalcOperator::new(&o.name, plan.instantiate()?, stage, failures, metrics)),
+            Prepared::Union => Box::new(UnionOperator::new(&o.name, metrics)),
+            Prepared::LookupJoin(spec) => {
+                Box::new(LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics)?)
+            }
+            Prepared::Sink { sink, first_writer, not_null } => Box::new(SinkOperator::new(
+                &o.name,
+                sink.clone(),
+                first_writer + self.subtask,
+                not_null.clone(),
+                stage,
+                failures,
+                metrics,
+            )),
         })
     }
 }

@@ -1,12 +1,11 @@
-//! One task: a source or an input gate at the head, a chain of operators, an exchange (or nothing) at the end.
+//! One task: a source or an input gate at the head, a chain of operators, exchanges (or nothing) at its ends.
 
-use super::channel::Sender;
 use super::element::StreamElement;
 use super::gate::{GateEvent, InputGate};
-use crate::data::{Batch, Epoch};
-use crate::error::{Error, Result};
-use crate::operators::{Chain, Collector, OperatorSnapshot, SourceEvent, SourceOperator};
-use async_trait::async_trait;
+use super::output::{Outputs, disconnected};
+use crate::data::Epoch;
+use crate::error::Result;
+use crate::operators::{Chain, OperatorSnapshot, SourceEvent, SourceOperator};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
@@ -52,59 +51,16 @@ pub enum Head {
     Gate(Box<InputGate>),
 }
 
-/// Where the output of a task goes.
-pub enum Output {
-    /// The chain ends in a sink.
-    None,
-    /// Batches go to the subtasks in turn; control elements to all of them.
-    Rebalance { channels: Vec<Sender>, next: usize },
-}
-
 pub struct Task {
     pub task: usize,
     pub head: Head,
     pub chain: Chain,
-    pub output: Output,
+    pub outputs: Outputs,
     pub phase: watch::Receiver<Phase>,
     pub control: mpsc::UnboundedReceiver<Control>,
     pub events: mpsc::UnboundedSender<TaskEvent>,
     /// The newest one that this task has seen.
     pub epoch: Epoch,
-}
-
-/// The other side of a channel is gone. It failed for a reason of its own, which is the one to report.
-fn disconnected() -> Error {
-    Error::internal(DISCONNECTED)
-}
-pub(super) const DISCONNECTED: &str = "a neighbouring task ended early";
-
-impl Output {
-    async fn broadcast(&mut self, element: StreamElement) -> Result<()> {
-        match self {
-            Output::None => Ok(()),
-            Output::Rebalance { channels, .. } => {
-                for c in channels {
-                    c.send(element.clone()).await.map_err(|_| disconnected())?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-#[async_trait(?Send)]
-impl Collector for Output {
-    async fn emit(&mut self, batch: Batch) -> Result<()> {
-        match self {
-            // A sink emits nothing.
-            Output::None => Ok(()),
-            Output::Rebalance { channels, next } => {
-                let channel = &channels[*next];
-                *next = (*next + 1) % channels.len();
-                channel.send(StreamElement::Batch(batch)).await.map_err(|_| disconnected())
-            }
-        }
-    }
 }
 
 impl Task {
@@ -128,7 +84,7 @@ impl Task {
             Head::Gate(_) => self.drive_gate().await?,
         }
         self.finish().await?;
-        self.output.broadcast(StreamElement::EndOfInput).await?;
+        self.outputs.broadcast(StreamElement::EndOfInput).await?;
         self.linger().await
     }
 
@@ -154,7 +110,7 @@ impl Task {
             let max_wait = if in_flight { Duration::ZERO } else { self.until_timer().min(POLL_WAIT) };
             let Head::Source(source) = &mut self.head else { return Ok(()) };
             match source.next(max_wait).await.map_err(|e| e.in_operator(&source.name))? {
-                SourceEvent::Batch(batch) => self.chain.process(batch, &mut self.output).await?,
+                SourceEvent::Batch(batch) => self.chain.process(batch, &mut self.outputs).await?,
                 SourceEvent::Nothing | SourceEvent::Waiting if in_flight => self.answers(ANSWER_WAIT).await?,
                 SourceEvent::Nothing => {}
                 SourceEvent::Waiting => self.wait().await?,
@@ -172,7 +128,7 @@ impl Task {
     /// Waits a while for answers that are under way, and lets their rows go on.
     async fn answers(&mut self, max_wait: Duration) -> Result<()> {
         match tokio::time::timeout(max_wait.min(self.until_timer()), self.chain.answered()).await {
-            Ok(()) => self.chain.emit_answered(&mut self.output).await,
+            Ok(()) => self.chain.emit_answered(&mut self.outputs).await,
             Err(_) => Ok(()),
         }
     }
@@ -215,7 +171,7 @@ impl Task {
                 biased;
                 event = gate.next() => event,
                 () = self.chain.answered(), if in_flight => {
-                    self.chain.emit_answered(&mut self.output).await?;
+                    self.chain.emit_answered(&mut self.outputs).await?;
                     continue;
                 }
                 () = sleep_until(timer) => {
@@ -224,7 +180,7 @@ impl Task {
                 }
             };
             match event {
-                GateEvent::Batch(batch) => self.chain.process(batch, &mut self.output).await?,
+                GateEvent::Batch(batch) => self.chain.process(batch, &mut self.outputs).await?,
                 GateEvent::Watermark(w) => self.watermark(w).await?,
                 GateEvent::Barrier(epoch) => self.barrier(epoch).await?,
                 GateEvent::EndOfInput => return Ok(()),
@@ -234,17 +190,17 @@ impl Task {
     }
 
     async fn watermark(&mut self, watermark: i64) -> Result<()> {
-        self.chain.watermark(watermark, &mut self.output).await?;
-        self.output.broadcast(StreamElement::Watermark(watermark)).await
+        self.chain.watermark(watermark, &mut self.outputs).await?;
+        self.outputs.broadcast(StreamElement::Watermark(watermark)).await
     }
 
     async fn barrier(&mut self, epoch: Epoch) -> Result<()> {
         self.epoch = epoch;
         let mut operators = self.source_snapshot(epoch);
-        operators.extend(self.chain.snapshot(epoch, &mut self.output).await?);
+        operators.extend(self.chain.snapshot(epoch, &mut self.outputs).await?);
         // Nobody listens once the job has given up on its tasks.
         let _ = self.events.send(TaskEvent::Ack { task: self.task, epoch, operators });
-        self.output.broadcast(StreamElement::Barrier(epoch)).await
+        self.outputs.broadcast(StreamElement::Barrier(epoch)).await
     }
 
     fn source_snapshot(&mut self, epoch: Epoch) -> Vec<OperatorSnapshot> {
@@ -257,7 +213,7 @@ impl Task {
     async fn finish(&mut self) -> Result<()> {
         let epoch = Epoch(self.epoch.0 + 1);
         let mut operators = self.source_snapshot(epoch);
-        operators.extend(self.chain.finish(epoch, &mut self.output).await?);
+        operators.extend(self.chain.finish(epoch, &mut self.outputs).await?);
         let _ = self.events.send(TaskEvent::Finished { task: self.task, operators });
         Ok(())
     }

@@ -197,6 +197,11 @@ impl Walk<'_> {
             sp::SetExpr::Select(select) => self.select(select),
             sp::SetExpr::Query(query) => self.query(query),
             sp::SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                let all = *op == sp::SetOperator::Union && *set_quantifier == sp::SetQuantifier::All;
+                if all {
+                    self.set_expr(left);
+                    return self.set_expr(right);
+                }
                 let quantifier = match set_quantifier {
                     sp::SetQuantifier::None => String::new(),
                     q => format!(" {q}"),
@@ -206,8 +211,8 @@ impl Walk<'_> {
                 self.set_expr(right);
             }
             sp::SetExpr::Values(v) => {
-                let first = v.rows.first().and_then(|r| r.content.first()).map(|e| e.span());
-                self.refuse(first.unwrap_or(v.span()), "VALUES");
+                let sp::Values { explicit_row: _, value_keyword: _, rows } = v;
+                rows.iter().flat_map(|r| &r.content).for_each(|e| self.expr(e));
             }
             sp::SetExpr::Insert(_) | sp::SetExpr::Update(_) | sp::SetExpr::Delete(_) | sp::SetExpr::Merge(_) => {
                 self.refuse(body.span(), "a changing statement inside a query");
@@ -256,7 +261,7 @@ impl Walk<'_> {
         for item in projection {
             self.select_item(item);
         }
-        self.from(from, at);
+        self.from(from);
         if let Some(e) = selection {
             self.expr(e);
         }
@@ -328,9 +333,10 @@ impl Walk<'_> {
         self.refuse_if(opt_alias.is_some(), at, "a name for *");
     }
 
-    fn from(&mut self, from: &[sp::TableWithJoins], at: sqlparser::tokenizer::Span) {
+    fn from(&mut self, from: &[sp::TableWithJoins]) {
         match from {
-            [] => self.refuse(at, "SELECT without FROM"),
+            // One row.
+            [] => {}
             [one] => self.table_with_joins(one),
             [first, second, ..] => {
                 self.table_with_joins(first);
