@@ -15,6 +15,7 @@ pub mod special_forms;
 pub mod suggest;
 mod text;
 pub mod types;
+mod unnest;
 pub mod unsupported;
 mod unsupported_expr;
 mod with_options;
