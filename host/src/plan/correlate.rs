@@ -189,7 +189,9 @@ pub fn join_to_correlate(join: &Join) -> Result<Option<LogicalPlan>> {
     let left_outer = match join.join_type {
         JoinType::Inner => false,
         JoinType::Left => true,
-        other => return plan_err!("{other} JOIN UNNEST is not supported: use CROSS JOIN, JOIN or LEFT JOIN .. ON TRUE"),
+        other => {
+            return plan_err!("{other} JOIN UNNEST is not supported: use CROSS JOIN, JOIN or LEFT JOIN .. ON TRUE");
+        }
     };
     let mut unfold = unnest.unfold.clone();
     unfold.collection = inner(unfold.collection)?;

@@ -34,8 +34,13 @@ pub fn join_with_query(join: &Join) -> Result<Option<LogicalPlan>> {
         conditions.push(over_scan(e)?);
     }
     let schema = Arc::new(build_join_schema(join.left.schema(), query.scan.schema(), &join.join_type)?);
-    let with_table =
-        Join { right: Arc::new(query.scan.clone()), on: vec![], filter: conjunction(conditions), schema, ..join.clone() };
+    let with_table = Join {
+        right: Arc::new(query.scan.clone()),
+        on: vec![],
+        filter: conjunction(conditions),
+        schema,
+        ..join.clone()
+    };
     let Some(lookup) = join_to_lookup(&with_table)? else { return Ok(None) };
     // A row without a match has NULLs, also where the query's expression gives something for NULLs. What was compared
     // in the join is not NULL in a match.

@@ -6,7 +6,9 @@ use crate::connectors::api::{Boundedness, LookupSource, Sink, Source, SourceSpli
 use crate::error::{Domain, Error, Result};
 use crate::metrics::{OperatorMetrics, OperatorRole};
 use crate::operators::{CorrelateSpec, LookupJoinSpec, SideTable, SplitPool, StagePolicy};
-use crate::plan::graph::{CorrelateNode, LookupJoinNode, OperatorKind, OperatorNode, SinkNode, StageSpec, TableBinding};
+use crate::plan::graph::{
+    CorrelateNode, LookupJoinNode, OperatorKind, OperatorNode, SinkNode, StageSpec, TableBinding,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -14,7 +14,8 @@ impl VisitorMut for Unnests {
     type Break = ();
 
     fn post_visit_table_factor(&mut self, factor: &mut sp::TableFactor) -> ControlFlow<()> {
-        let sp::TableFactor::Table { name, alias, args: Some(args), with_ordinality, version: None, .. } = factor else {
+        let sp::TableFactor::Table { name, alias, args: Some(args), with_ordinality, version: None, .. } = factor
+        else {
             return ControlFlow::Continue(());
         };
         if name.0.len() != 1 || !name.to_string().eq_ignore_ascii_case("UNNEST") {

@@ -29,7 +29,8 @@ impl Builder<'_> {
         let n = self.operators.iter().filter(|o| matches!(o.kind, OperatorKind::Correlate(_))).count() + 1;
         let of = &self.operators[left];
         let (stage, parallelism) = (of.stage.clone(), of.parallelism);
-        let (name, kind, inputs) = (format!("Correlate[{n}]"), OperatorKind::Correlate(node), vec![Edge::forward(left)]);
+        let (name, kind, inputs) =
+            (format!("Correlate[{n}]"), OperatorKind::Correlate(node), vec![Edge::forward(left)]);
         Ok((self.push(OperatorNode { name, parallelism, inputs, kind, stage, details }), schema))
     }
 }
