@@ -124,7 +124,7 @@ impl CompiledJob {
                 OperatorKind::Source(t) => (t, "source"),
                 OperatorKind::LookupJoin(j) => (&j.side, "side table"),
                 OperatorKind::Sink(s) => (&s.table, "sink"),
-                OperatorKind::Calc(_) | OperatorKind::Union => continue,
+                OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) => continue,
             };
             let all = roles.entry(&table.context.table).or_default();
             if !all.contains(&role) {
@@ -226,7 +226,7 @@ fn check_standard_input(request: &JobRequest, graph: &JobGraph, out: &mut Vec<Di
         .filter_map(|o| match &o.kind {
             OperatorKind::Source(t) => Some(&*t.context.table),
             OperatorKind::LookupJoin(j) => Some(&*j.side.context.table),
-            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Sink(_) => None,
+            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) | OperatorKind::Sink(_) => None,
         })
         .filter(|t| is_stream(t))
         .collect();

@@ -214,12 +214,23 @@ fn upsert_kafka_holds_changes_back_and_sends_the_last_of_each_key() {
 }
 
 #[test]
-fn a_keyed_sink_with_a_parallelism_of_its_own_is_refused_and_an_appending_one_is_not() {
+fn a_keyed_sink_with_a_parallelism_of_its_own_keeps_the_changes_of_a_key_in_order() {
     let kafka = Kafka::shared();
     let topic = kafka.topic("par", 4);
-    upsert(&kafka, &topic, "{\"k\":\"a\",\"v\":1}\n", ", 'sink.parallelism' = '3'")
-        .expect_code(2)
-        .expect_stderr("changes of one key would not stay in order");
+    let lines: String = (0..30_000).map(|i| format!("{{\"k\":\"k{}\",\"v\":{i}}}\n", i % 50)).collect();
+    let done = upsert(&kafka, &topic, &lines, ", 'sink.parallelism' = '3'").expect_code(0);
+    done.expect_balanced();
+    assert_eq!(done.operator("Sink: o").count("written"), 30_000);
+    let mut newest = std::collections::HashMap::new();
+    for line in kafka.consume(&topic, "%k %s\n").lines() {
+        let (key, value) = line.split_once(' ').unwrap();
+        let v: i64 = value.rsplit(':').next().unwrap().trim_end_matches('}').parse().unwrap();
+        let before = newest.insert(key.to_string(), v);
+        assert!(before.is_none_or(|b| b < v), "{key}: {v} after {before:?}");
+    }
+    assert_eq!(newest.len(), 50);
+    assert!(newest.values().all(|v| *v >= 30_000 - 50));
+    let topic = kafka.topic("par", 4);
     let s = Sandbox::new();
     s.write("in.jsonl", numbers(0, 1000));
     s.write(

@@ -27,7 +27,7 @@ async fn probe(graph: &JobGraph) -> Vec<(std::sync::Arc<str>, Error)> {
             OperatorKind::Source(t) => (t, probe_source(t).await),
             OperatorKind::LookupJoin(j) => (&j.side, probe_lookup(&j.side).await),
             OperatorKind::Sink(s) => (&s.table, probe_sink(&s.table).await),
-            OperatorKind::Calc(_) | OperatorKind::Union => continue,
+            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) => continue,
         };
         if let Err(e) = outcome {
             refused.push((table.context.table.clone(), e));

@@ -140,7 +140,7 @@ fn refuse_without_runtime(graph: &JobGraph) -> Result<()> {
             OperatorKind::Source(t) => t,
             OperatorKind::LookupJoin(j) => &j.side,
             OperatorKind::Sink(s) => &s.table,
-            OperatorKind::Calc(_) | OperatorKind::Union => continue,
+            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) => continue,
         };
         let line = format!("{} ({})", table.context.table, table.access.describe());
         if !table.access.has_runtime() && !missing.contains(&line) {

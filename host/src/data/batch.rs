@@ -1,7 +1,7 @@
 //! A batch of rows: Arrow columns, a kind per row, and where each row came from.
 
 use super::origin::Origin;
-use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
+use arrow::array::{Array, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::compute::{filter_record_batch, take_record_batch};
 use arrow::error::ArrowError;
 use std::sync::Arc;
@@ -80,8 +80,16 @@ impl Batch {
     }
     /// The rows at these indexes, in this order; a row may repeat.
     pub fn take(&self, rows: &[u32]) -> Result<Batch, ArrowError> {
+        // Arrow cannot take rows of no columns.
+        let columns = match self.columns.num_columns() {
+            0 => {
+                let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+                RecordBatch::try_new_with_options(self.columns.schema(), vec![], &options)?
+            }
+            _ => take_record_batch(&self.columns, &UInt32Array::from(rows.to_vec()))?,
+        };
         Ok(Batch {
-            columns: take_record_batch(&self.columns, &UInt32Array::from(rows.to_vec()))?,
+            columns,
             kinds: self.kinds.as_ref().map(|k| rows.iter().map(|&r| k[r as usize]).collect()),
             origin: self.origin.take(rows),
         })
@@ -94,5 +102,3 @@ impl Batch {
         }
     }
 }
-
-use arrow::array::Array;

@@ -2,6 +2,7 @@
 
 mod calc;
 mod chain;
+mod correlate;
 mod failures;
 mod in_flight;
 mod lookup_join;
@@ -13,6 +14,7 @@ mod union;
 
 pub use calc::CalcOperator;
 pub use chain::{Chain, Collector, Node, Operator, OperatorSnapshot, Tail};
+pub use correlate::{CorrelateOperator, CorrelateSpec};
 pub use failures::{DeadLetters, FailureHandler, StagePolicy, Verdict};
 pub use lookup_join::{LookupJoinOperator, LookupJoinSpec};
 pub use side_table::{SideTable, converter, encode};

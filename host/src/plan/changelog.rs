@@ -72,6 +72,7 @@ pub fn refuse_filters(operators: &[OperatorNode], from: OperatorId, at: Span) ->
             }
             OperatorKind::LookupJoin(join) if !join.left_outer => return Some(filtered(&source.context.table, at)),
             OperatorKind::LookupJoin(_) => renamed = true,
+            OperatorKind::Correlate(_) => return Some(filtered(&source.context.table, at)),
             OperatorKind::Source(_) | OperatorKind::Union | OperatorKind::Sink(_) => {}
         }
     }

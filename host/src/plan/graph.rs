@@ -85,12 +85,28 @@ pub enum OperatorKind {
     Calc(ProgramPlan),
     /// The rows of all its inputs.
     Union,
+    Correlate(CorrelateNode),
     LookupJoin(LookupJoinNode),
     Sink(SinkNode),
 }
 
+/// Rows unfolded by a collection.
+#[derive(Clone)]
+pub struct CorrelateNode {
+    /// Projects the collection.
+    pub collection: ProgramPlan,
+    /// A last column numbers the elements from 1.
+    pub ordinality: bool,
+    /// Rows without elements go on with NULLs.
+    pub left_outer: bool,
+    /// Columns of the row, then those of the element.
+    pub output: SchemaRef,
+}
+
 #[derive(Clone)]
 pub struct LookupJoinNode {
+    /// Joins with the same one use one side table, its cache and its rows.
+    pub side_identity: String,
     pub side: TableBinding,
     pub side_stage: StageSpec,
     pub side_schema: SchemaRef,

@@ -4,6 +4,8 @@
 //! out of `expressions()`, so that no rule rewrites them.
 
 use super::context::TableHandle;
+use super::correlate::{join_to_correlate, unnest_alone};
+use super::side_query::join_with_query;
 use arrow::datatypes::DataType;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::Transformed;
@@ -152,11 +154,11 @@ fn widest(t: &DataType) -> DataType {
     if t.is_integer() { DataType::Int64 } else { t.clone() }
 }
 
-fn join_to_lookup(join: &Join) -> Result<Option<LogicalPlan>> {
+pub(super) fn join_to_lookup(join: &Join) -> Result<Option<LogicalPlan>> {
     if let Some(h) = side_of(&join.left) {
         return plan_err!("lookup table '{}' must stand on the right of a join", h.name);
     }
-    let Some(side) = side_of(&join.right) else { return Ok(None) };
+    let Some(side) = side_of(&join.right) else { return join_with_query(join) };
     if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
         return plan_err!(
             "{} JOIN with lookup table '{}' is not supported: use JOIN or LEFT JOIN",
@@ -276,7 +278,7 @@ impl AnalyzerRule for LookupJoinRule {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let plan = plan
             .transform_up_with_subqueries(|p| match &p {
-                LogicalPlan::Join(j) => match join_to_lookup(j)? {
+                LogicalPlan::Join(j) => match join_to_correlate(j)?.map_or_else(|| join_to_lookup(j), |n| Ok(Some(n)))? {
                     Some(n) => Ok(Transformed::yes(n)),
                     None => plan_err!(
                         "a join of two streams is not supported yet: declare the right table PERIOD FOR SYSTEM_TIME or join it FOR SYSTEM_TIME AS OF"
@@ -285,6 +287,7 @@ impl AnalyzerRule for LookupJoinRule {
                 _ => Ok(Transformed::no(p)),
             })?
             .data;
+        let plan = unnest_alone(plan)?;
         refuse_leftovers(&plan)?;
         Ok(plan)
     }

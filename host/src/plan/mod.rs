@@ -6,6 +6,7 @@ mod build;
 mod cast_target;
 mod changelog;
 mod context;
+mod correlate;
 mod errors;
 mod explain;
 mod filter_below_lookup;
@@ -18,6 +19,7 @@ pub mod recovery;
 mod relations;
 mod rules;
 pub mod settings;
+mod side_query;
 
 pub use build::{PlanInput, TableBinder, TableRole, plan, plan_query};
 pub use explain::explain;

@@ -1,6 +1,7 @@
 //! What a name in FROM stands for: a view's query, a table with its computed columns, a lookup table at a time.
 
 use super::context::TableHandle;
+use super::correlate::plan_unnest;
 use crate::catalog::{Catalog, TableColumnKind};
 use crate::sql::ast::CreateView;
 use arrow::datatypes::DataType;
@@ -115,6 +116,12 @@ fn with_derived(
 
 impl RelationPlanner for Relations {
     fn plan_relation(&self, rel: TableFactor, cx: &mut dyn RelationPlannerContext) -> Result<RelationPlanning> {
+        if let TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } = rel {
+            let plan = plan_unnest(array_exprs, with_ordinality, alias.as_ref(), cx)?;
+            // Its columns have their names already.
+            let alias = alias.map(|a| sp::TableAlias { columns: vec![], ..a });
+            return Ok(RelationPlanning::Planned(Box::new(PlannedRelation::new(plan, alias))));
+        }
         let TableFactor::Table { name, alias, version, .. } = &rel else {
             return Ok(RelationPlanning::Original(Box::new(rel)));
         };

@@ -5,8 +5,10 @@ use super::job::JobContext;
 use crate::connectors::api::{Boundedness, LookupSource, Sink, Source, SourceSplit};
 use crate::error::{Domain, Error, Result};
 use crate::metrics::{OperatorMetrics, OperatorRole};
-use crate::operators::{LookupJoinSpec, SideTable, SplitPool, StagePolicy};
-use crate::plan::graph::{LookupJoinNode, OperatorKind, OperatorNode, SinkNode, StageSpec, TableBinding};
+use crate::operators::{CorrelateSpec, LookupJoinSpec, SideTable, SplitPool, StagePolicy};
+use crate::plan::graph::{
+    CorrelateNode, LookupJoinNode, OperatorKind, OperatorNode, SinkNode, StageSpec, TableBinding,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,6 +20,7 @@ pub enum Prepared {
     },
     Calc(crate::expr::program::ProgramPlan),
     Union,
+    Correlate(CorrelateSpec),
     LookupJoin(Box<LookupJoinSpec>),
     /// `first_writer`: the number of its first subtask's writer; INSERTs into the same table share the sink.
     Sink {
@@ -55,6 +58,8 @@ pub struct Opened {
     pub sources: Vec<OpenSource>,
     pub sinks: Vec<OpenSink>,
     lookups: Vec<(String, Arc<dyn LookupSource>)>,
+    /// By identity: a side table is there once, however many joins use it.
+    sides: HashMap<String, Arc<SideTable>>,
     stages: Stages,
     sink_of: HashMap<Arc<str>, usize>,
 }
@@ -77,6 +82,21 @@ pub async fn open(cx: &JobContext, restored: Option<&Checkpoint>, first: bool) -
     Ok(opened)
 }
 
+fn lookup_join(side: Arc<SideTable>, join: &LookupJoinNode) -> Prepared {
+    Prepared::LookupJoin(Box::new(LookupJoinSpec {
+        side,
+        keys: join.keys.clone(),
+        residual: join.residual.clone(),
+        left_outer: join.left_outer,
+        output: join.output.clone(),
+    }))
+}
+
+fn correlate(node: &CorrelateNode) -> Prepared {
+    let CorrelateNode { collection, ordinality, left_outer, output } = node.clone();
+    Prepared::Correlate(CorrelateSpec { collection, ordinality, left_outer, output })
+}
+
 /// What a table lacks before the job has run once (the table itself, a right, the right password) and no waiting mends,
 /// is for the user to mend, as `check --connect` says.
 fn at_fault(e: Error) -> Error {
@@ -90,6 +110,7 @@ impl Opened {
             OperatorKind::Source(table) => (self.source(node, table)?, OperatorRole::Source),
             OperatorKind::Calc(plan) => (Prepared::Calc(plan.clone()), OperatorRole::Transform),
             OperatorKind::Union => (Prepared::Union, OperatorRole::Transform),
+            OperatorKind::Correlate(node) => (correlate(node), OperatorRole::Transform),
             OperatorKind::LookupJoin(join) => (self.lookup_join(cx, node, join)?, OperatorRole::Transform),
             OperatorKind::Sink(sink) => (self.sink(node, sink)?, OperatorRole::Sink),
         };
@@ -112,13 +133,16 @@ impl Opened {
     }
 
     fn lookup_join(&mut self, cx: &JobContext, node: &OperatorNode, join: &LookupJoinNode) -> Result<Prepared> {
+        if let Some(side) = self.sides.get(&join.side_identity) {
+            return Ok(lookup_join(side.clone(), join));
+        }
         // Registered after the operator that reads it.
         cx.metrics.operator(&node.name, OperatorRole::Transform);
         let metrics = cx.metrics.operator(&format!("{} (side table)", node.name), OperatorRole::SideTable);
         let source: Arc<dyn LookupSource> = join.side.access.lookup(&join.side.context)?.into();
         self.lookups.push((node.name.clone(), source.clone()));
         let settings = join.asking.over(source.settings());
-        let side = SideTable::new(
+        let side = Arc::new(SideTable::new(
             join.side.context.table.clone(),
             source,
             settings,
@@ -129,14 +153,9 @@ impl Opened {
             self.stages.get(&join.side_stage),
             cx.failures.clone(),
             metrics,
-        );
-        Ok(Prepared::LookupJoin(Box::new(LookupJoinSpec {
-            side: Arc::new(side),
-            keys: join.keys.clone(),
-            residual: join.residual.clone(),
-            left_outer: join.left_outer,
-            output: join.output.clone(),
-        })))
+        ));
+        self.sides.insert(join.side_identity.clone(), side.clone());
+        Ok(lookup_join(side, join))
     }
 
     fn sink(&mut self, node: &OperatorNode, sink: &SinkNode) -> Result<Prepared> {

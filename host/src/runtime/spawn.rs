@@ -10,8 +10,8 @@ use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::metrics::Progress;
 use crate::operators::{
-    CalcOperator, Chain, FailureHandler, LookupJoinOperator, Node, Operator, SinkOperator, SourceOperator,
-    UnionOperator,
+    CalcOperator, Chain, CorrelateOperator, FailureHandler, LookupJoinOperator, Node, Operator, SinkOperator,
+    SourceOperator, UnionOperator,
 };
 use crate::plan::graph::Partitioning;
 use std::sync::Arc;
@@ -144,6 +144,9 @@ impl TaskSpec {
             Prepared::Source { .. } => return Err(Error::internal("a source is the head of its task")),
             Prepared::Calc(plan) => Box::new(CalcOperator::new(&o.name, plan.instantiate()?, stage, failures, metrics)),
             Prepared::Union => Box::new(UnionOperator::new(&o.name, metrics)),
+            Prepared::Correlate(spec) => {
+                Box::new(CorrelateOperator::new(&o.name, spec.clone(), stage, failures, metrics)?)
+            }
             Prepared::LookupJoin(spec) => {
                 Box::new(LookupJoinOperator::new(&o.name, (**spec).clone(), stage, failures, metrics)?)
             }

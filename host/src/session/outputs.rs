@@ -24,7 +24,7 @@ pub fn check(request: &JobRequest, graph: &JobGraph, base_dir: &Path, out: &mut 
             OperatorKind::Source(t) => read.extend(input(request, t, base_dir)),
             OperatorKind::LookupJoin(j) => read.extend(input(request, &j.side, base_dir)),
             OperatorKind::Sink(s) => written.extend(output(request, &s.table)),
-            OperatorKind::Calc(_) | OperatorKind::Union => {}
+            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) => {}
         }
     }
     read.extend(plain(&request.job, "the job file"));

@@ -291,7 +291,9 @@ impl<'a> JobParser<'a> {
         {
             return Err(self.unexpected("SELECT"));
         }
-        self.p.parse_query().map_err(|e| self.foreign(e))
+        let mut query = self.p.parse_query().map_err(|e| self.foreign(e))?;
+        super::unnest::name_unnests(&mut query);
+        Ok(query)
     }
 
     pub fn expect_end(&mut self) -> Parsed<()> {

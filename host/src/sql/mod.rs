@@ -20,6 +20,7 @@ pub mod suggest;
 mod table_like;
 mod text;
 pub mod types;
+mod unnest;
 pub mod unsupported;
 mod unsupported_expr;
 mod with_options;

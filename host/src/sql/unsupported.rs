@@ -338,6 +338,11 @@ impl Walk<'_> {
             // One row.
             [] => {}
             [one] => self.table_with_joins(one),
+            // `FROM t, UNNEST(t.a)` is a CROSS JOIN UNNEST.
+            [first, rest @ ..] if rest.iter().all(|r| matches!(r.relation, sp::TableFactor::UNNEST { .. })) => {
+                self.table_with_joins(first);
+                rest.iter().for_each(|r| self.table_with_joins(r));
+            }
             [first, second, ..] => {
                 self.table_with_joins(first);
                 let message = "not supported yet: several tables in FROM (a cross join)";
@@ -366,6 +371,7 @@ impl Walk<'_> {
             J::Join(c) | J::Inner(c) | J::Left(c) | J::LeftOuter(c) => (Some(c), None),
             J::Right(c) | J::RightOuter(c) => (Some(c), Some("RIGHT JOIN")),
             J::FullOuter(c) => (Some(c), Some("FULL JOIN")),
+            J::CrossJoin(_) if matches!(relation, sp::TableFactor::UNNEST { .. }) => (None, None),
             J::CrossJoin(_) => (None, Some("CROSS JOIN")),
             J::Semi(c) | J::LeftSemi(c) | J::RightSemi(c) => (Some(c), Some("SEMI JOIN")),
             J::Anti(c) | J::LeftAnti(c) | J::RightAnti(c) => (Some(c), Some("ANTI JOIN")),
@@ -461,8 +467,12 @@ impl Walk<'_> {
             T::Function { lateral: _, name, args: _, with_ordinality: _, alias: _ } => {
                 self.refuse(name.span(), "LATERAL TABLE(..) and table functions");
             }
-            T::UNNEST { alias: _, array_exprs, with_offset: _, with_offset_alias: _, with_ordinality: _ } => {
-                self.refuse(array_exprs.first().map_or(at, |e| e.span()), "UNNEST");
+            T::UNNEST { alias, array_exprs, with_offset, with_offset_alias, with_ordinality: _ } => {
+                array_exprs.iter().for_each(|e| self.expr(e));
+                self.refuse_if(*with_offset || with_offset_alias.is_some(), at, "WITH OFFSET (WITH ORDINALITY is)");
+                if let Some(a) = alias {
+                    self.table_alias(a);
+                }
             }
             T::JsonTable { .. } | T::OpenJsonTable { .. } => self.refuse(at, "JSON tables"),
             T::Pivot { .. } | T::Unpivot { .. } => self.refuse(at, "PIVOT and UNPIVOT"),

@@ -64,7 +64,6 @@ fn everything_else_is_refused_by_name() {
         ("SELECT a FROM t JOIN u", "ON or USING"),
         ("SELECT a FROM t, LATERAL TABLE(f(a)) AS x(y)", "several tables"),
         ("SELECT a FROM LATERAL TABLE(f(a)) AS x(y)", "LATERAL TABLE"),
-        ("SELECT a FROM UNNEST(b) AS x(y)", "UNNEST"),
         ("SELECT a FROM TABLE(f(1)) AS x", "TABLE(..)"),
         ("SELECT a FROM t TABLESAMPLE BERNOULLI (5)", "TABLESAMPLE"),
         ("SELECT COUNT(*) FROM t", "aggregate function COUNT"),

@@ -105,7 +105,10 @@ impl Builder<'_> {
             true => Partitioning::Hash(keys.clone()),
             false => Partitioning::Forward,
         };
+        let compared: Vec<String> = join.keys.iter().map(|k| format!("{}: {}", k.side.name, k.compare)).collect();
+        let filters = &binding.context.filters;
         let node = LookupJoinNode {
+            side_identity: format!("{} {:?} {compared:?} {filters:?} {asking:?}", table.name, schema.columns),
             side_stage: self.stage(&table),
             side_schema: schema.to_arrow(),
             side: binding,

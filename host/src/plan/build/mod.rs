@@ -1,6 +1,7 @@
 //! INSERTs to operators: each is planned, mapped to its sink's columns, analyzed and optimized (`logical`), then all are
 //! cut into the operators of one graph.
 
+mod correlate;
 mod describe;
 mod logical;
 mod lookup;
@@ -9,6 +10,7 @@ mod source;
 mod union;
 
 use super::context::JobContext;
+use super::correlate::as_correlate;
 use super::lookup_join::as_lookup_join;
 use super::settings::JobSettings;
 use crate::catalog::{Catalog, TableDescriptor};
@@ -158,13 +160,14 @@ impl Builder<'_> {
                 }
                 Ok((id, p.schema.clone()))
             }
-            LogicalPlan::Extension(e) => match as_lookup_join(&e.node) {
-                Some(join) => self.lookup_join(join, insert),
-                None => Err(vec![unsupported(plan, insert)]),
+            LogicalPlan::Extension(e) => match (as_lookup_join(&e.node), as_correlate(&e.node)) {
+                (Some(join), _) => self.lookup_join(join, insert),
+                (None, Some(correlate)) => self.correlate(correlate, insert),
+                (None, None) => Err(vec![unsupported(plan, insert)]),
             },
             LogicalPlan::Union(u) => self.union(u, insert),
             LogicalPlan::Values(v) => self.values(v, insert),
-            LogicalPlan::EmptyRelation(e) => self.rows(usize::from(e.produce_one_row), insert),
+            LogicalPlan::EmptyRelation(e) => self.no_from(usize::from(e.produce_one_row), insert),
             p => Err(vec![unsupported(p, insert)]),
         }
     }

@@ -13,7 +13,7 @@ use crate::plan::graph::{
 use crate::plan::{changelog, errors};
 use crate::sql::ast::Insert;
 use crate::sql::codes;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::{DFSchema, DFSchemaRef};
 use datafusion_expr::{Expr, Union, Values, cast, lit, when};
 use std::sync::Arc;
@@ -82,8 +82,16 @@ impl Builder<'_> {
         Ok((id, values.schema.clone()))
     }
 
+    /// Rows without columns.
+    pub(super) fn no_from(&mut self, count: usize, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+        let (id, input) = self.rows(count, insert)?;
+        let output = Arc::new(Schema::empty());
+        self.steps.push(StepPlan::Project { exprs: vec![], names: vec![], input, output });
+        Ok((id, Arc::new(DFSchema::empty())))
+    }
+
     /// A source of this many rows, which hold their number.
-    pub(super) fn rows(&mut self, count: usize, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
+    fn rows(&mut self, count: usize, insert: &Insert) -> Planned<(OperatorId, DFSchemaRef)> {
         let context = values::context(self.input.expr_context.time_zone);
         let binding = TableBinding { context, access: Arc::new(Rows(count as u64)) };
         let schema =

@@ -69,7 +69,9 @@ pub fn access_of(operator: &OperatorNode) -> String {
     let described = match &operator.kind {
         OperatorKind::Source(table) => table.access.describe(),
         OperatorKind::Sink(sink) => sink.table.access.describe(),
-        OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::LookupJoin(_) => String::new(),
+        OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) | OperatorKind::LookupJoin(_) => {
+            String::new()
+        }
     };
     described.split(' ').next().unwrap_or_default().to_string()
 }
