@@ -130,6 +130,82 @@ pub fn wait_until<T>(time: Duration, mut ask: impl FnMut() -> Option<T>) -> Opti
     }
 }
 
+/// A Kudu cluster, looked at through Kudu's own tool.
+#[derive(Clone)]
+pub struct Kudu {
+    pub master: String,
+}
+
+impl Kudu {
+    /// The cluster that all tests share: use tables of your own.
+    pub fn shared() -> Self {
+        Self { master: service("WASMILL_KUDU") }
+    }
+    #[track_caller]
+    pub fn tool(&self, group: &str, command: &str, args: &[&str]) -> String {
+        let mut all = vec![group, command, &self.master];
+        all.extend(args);
+        client(&service("WASMILL_KUDU_TOOL"), &all, b"")
+    }
+    /// Makes a table under a name of its own. `columns`: `name TYPE[?]` each, the first `keys` of them the key; `?` is nullable.
+    #[track_caller]
+    pub fn table(&self, prefix: &str, columns: &[&str], keys: usize) -> String {
+        let name = unique(prefix);
+        self.create(&name, columns, keys);
+        name
+    }
+    #[track_caller]
+    pub fn create(&self, name: &str, columns: &[&str], keys: usize) {
+        let mut described = vec![];
+        let mut key = vec![];
+        for (at, column) in columns.iter().enumerate() {
+            let (column, data_type) = column.split_once(' ').expect("name TYPE");
+            let nullable = data_type.ends_with('?');
+            let data_type = data_type.trim_end_matches('?');
+            let (plain, attributes) = match data_type.split_once('(') {
+                None => (data_type, serde_json::Value::Null),
+                Some((plain, sizes)) => {
+                    let sizes: Vec<u32> =
+                        sizes.trim_end_matches(')').split(',').map(|n| n.trim().parse().expect("a size")).collect();
+                    let attributes = match sizes.as_slice() {
+                        [length] => serde_json::json!({ "length": length }),
+                        [precision, scale] => serde_json::json!({ "precision": precision, "scale": scale }),
+                        _ => panic!("{data_type}"),
+                    };
+                    (plain, attributes)
+                }
+            };
+            let mut c = serde_json::json!({ "column_name": column, "column_type": plain, "is_nullable": nullable });
+            if !attributes.is_null() {
+                c["type_attributes"] = attributes;
+            }
+            described.push(c);
+            if at < keys {
+                key.push(column);
+            }
+        }
+        let table = serde_json::json!({
+            "table_name": name,
+            "schema": { "columns": described, "key_column_names": key },
+            "partition": { "hash_partitions": [{ "columns": key, "num_buckets": 3 }] },
+            "num_replicas": 1,
+        });
+        self.tool("table", "create", &[&table.to_string()]);
+    }
+    /// All rows, as the tool prints them (`int32 id=1, string name="a"`), sorted.
+    #[track_caller]
+    pub fn rows(&self, table: &str) -> Vec<String> {
+        let out = self.tool("table", "scan", &[table]);
+        let mut rows: Vec<String> = out
+            .lines()
+            .filter_map(|l| l.strip_prefix('(').and_then(|l| l.strip_suffix(')')))
+            .map(str::to_string)
+            .collect();
+        rows.sort();
+        rows
+    }
+}
+
 /// A database server and its own command-line client.
 #[derive(Clone)]
 pub struct MySql {
