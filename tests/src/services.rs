@@ -206,6 +206,42 @@ impl Kudu {
     }
 }
 
+/// A Kudu cluster of one test alone.
+pub struct KuduCluster {
+    dir: PathBuf,
+}
+
+impl KuduCluster {
+    /// With settings of `kudu.sh` (`KUDU_TSERVERS`, `KUDU_KDC`, ..).
+    #[track_caller]
+    pub fn start(settings: &[(&str, &str)]) -> Self {
+        let dir = std::env::temp_dir().join(unique("wasmill-kudu"));
+        let script = root().join("scripts/services/kudu.sh");
+        let started = Command::new(script).arg(&dir).arg("start").envs(settings.iter().copied()).output();
+        let started = started.expect("kudu.sh");
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        Self { dir }
+    }
+    pub fn master(&self) -> String {
+        let env = std::fs::read_to_string(self.dir.join("env")).expect("env");
+        env.lines().find_map(|l| l.strip_prefix("WASMILL_KUDU=")).expect("an address").to_string()
+    }
+    /// `kill-tserver N`, `restart-tserver N`.
+    #[track_caller]
+    pub fn tell(&self, args: &[&str]) {
+        let told = Command::new(root().join("scripts/services/kudu.sh")).arg(&self.dir).args(args).output();
+        let told = told.expect("kudu.sh");
+        assert!(told.status.success(), "{args:?}: {}", String::from_utf8_lossy(&told.stderr));
+    }
+}
+
+impl Drop for KuduCluster {
+    fn drop(&mut self) {
+        let _ = Command::new(root().join("scripts/services/kudu.sh")).arg(&self.dir).arg("kill").output();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
 /// A database server and its own command-line client.
 #[derive(Clone)]
 pub struct MySql {

@@ -123,6 +123,11 @@ impl ReadTable {
                 .ok_or_else(|| refuse(format!("the bound '{text}' of {name} is no {}", column.data_type)))?;
             row.set(column.name.as_str(), value).map_err(|e| refuse(format!("the bound of {name}: {e}")))?;
         }
+        for column in table.schema().key_columns() {
+            if row.get(column.name.as_str()).is_ok_and(|v| v.is_none()) {
+                row.set(column.name.as_str(), least(column.data_type)).map_err(|e| refuse(e.to_string()))?;
+            }
+        }
         Ok(row)
     }
 
@@ -132,6 +137,24 @@ impl ReadTable {
 
     pub fn split(&self, name: &str) -> Reading {
         Reading { split: Arc::from(name), ..self.reading.clone() }
+    }
+}
+
+/// The least value of a key column.
+fn least(of: DataType) -> Value {
+    match of {
+        DataType::Int8 => Value::Int8(i8::MIN),
+        DataType::Int16 => Value::Int16(i16::MIN),
+        DataType::Int32 => Value::Int32(i32::MIN),
+        DataType::Int64 => Value::Int64(i64::MIN),
+        DataType::UnixtimeMicros => Value::UnixtimeMicros(i64::MIN),
+        // 0001-01-01
+        DataType::Date => Value::Date(-719_162),
+        DataType::Decimal { precision, scale } => {
+            Value::Decimal { unscaled: 1 - 10_i128.pow(u32::from(precision.min(38))), scale }
+        }
+        DataType::Binary => Value::Binary(Default::default()),
+        _ => Value::String(String::new()),
     }
 }
 
