@@ -1,5 +1,6 @@
 //! A job file to a job graph: reads the file, resolves what it declares, loads its plugins, plans its INSERTs.
 
+mod absent;
 mod answers;
 mod binder;
 mod functions;
@@ -160,6 +161,7 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
     let job = Planning { request, script: &script, catalog: &catalog, settings: &settings, base_dir: &base_dir };
     let (graph, answers) = job.plan(functions, &mut out);
     check_standard_input(request, &graph, &mut out);
+    absent::check(request, &script, &catalog, &mut out);
     outputs::check(request, &graph, &base_dir, &mut out);
 
     // Several walks see the same place; a message is shown once, in the order of the text.

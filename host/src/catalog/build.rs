@@ -5,6 +5,7 @@ use super::common::COMMON;
 use super::format::{key_format, table_format};
 use super::{Catalog, TableColumn, TableColumnKind, TableDescriptor};
 use crate::connectors::CONNECTORS;
+use crate::connectors::absent::ABSENT;
 use crate::connectors::api::{ConnectorFactory, KeyLayout, OptionProblem, TableUse};
 use crate::data::LogicalType;
 use crate::diagnostic::{Diagnostic, Span};
@@ -102,7 +103,9 @@ impl Builder<'_> {
         watermark(table, dialect, &columns, self.out);
         let named = named?;
         let connector = self.connector(&named)?;
-        metadata(&mut columns, connector, dialect, is_sink, self.out);
+        if !connector.is_absent() {
+            metadata(&mut columns, connector, dialect, is_sink, self.out);
+        }
         let table_use = TableUse {
             dialect,
             connector_name: named.value.to_string(),
@@ -128,6 +131,7 @@ impl Builder<'_> {
             name_span: table.name.span,
             dialect,
             connector,
+            connector_name: named.value.to_string(),
             columns,
             primary_key: key,
             is_side,
@@ -157,8 +161,8 @@ impl Builder<'_> {
             let format = key_format(&mut resolver, named.dialect, &layout, &options, &mut late)?;
             Some((layout, format))
         });
-        // The options of an unknown format are unknown for that reason alone.
-        if late.is_empty() {
+        // The options of an unknown format are unknown for that reason alone, and so are those of an absent connector.
+        if late.is_empty() && !connector.is_absent() {
             resolver.finish();
         }
         self.out.append(&mut late);
@@ -168,7 +172,10 @@ impl Builder<'_> {
     fn connector(&mut self, named: &ConnectorKey<'_>) -> Option<&'static dyn ConnectorFactory> {
         let names = |c: &&'static dyn ConnectorFactory| c.names(named.dialect);
         let exact = |n: &&str| **n == *named.value;
-        let found = CONNECTORS.iter().find(|c| names(c).iter().any(exact));
+        let found = CONNECTORS.iter().copied().find(|c| names(c).iter().any(exact));
+        let absent =
+            || ABSENT.iter().find(|c| c.names(named.dialect).iter().any(|n| n.eq_ignore_ascii_case(named.value)));
+        let found = found.or_else(|| absent().map(|c| c as &'static dyn ConnectorFactory));
         if found.is_none() {
             let mut all: Vec<&str> = CONNECTORS.iter().flat_map(names).copied().collect();
             all.sort_unstable();
@@ -179,7 +186,7 @@ impl Builder<'_> {
             let hint = format!("{hint}. To rehearse the job, name one of them and run it with --stand-in TABLE=PATH");
             self.out.push(Diagnostic::error(codes::UNKNOWN_CONNECTOR, named.span, message).hint(hint));
         }
-        found.copied()
+        found
     }
 
     fn insert_targets(&mut self) {

@@ -23,6 +23,8 @@ pub struct TableDescriptor {
     pub name_span: Span,
     pub dialect: Dialect,
     pub connector: &'static dyn ConnectorFactory,
+    /// The connector as the table names it (`kafka10`).
+    pub connector_name: String,
     pub columns: Vec<TableColumn>,
     pub primary_key: Vec<String>,
     /// Declared `PERIOD FOR SYSTEM_TIME`.

@@ -189,6 +189,10 @@ pub trait ConnectorFactory: Send + Sync {
     fn has_runtime(&self) -> bool {
         true
     }
+    /// A connector that is known by name only.
+    fn is_absent(&self) -> bool {
+        false
+    }
     /// What becomes of a condition on the rows that are read (by a scan or a look-up) if it comes in
     /// [`TableContext::filters`]. Asked without a connection, of the context as it is bound.
     fn pushdown(&self, _cx: &TableContext, _predicate: &Predicate) -> Pushdown {

@@ -1,4 +1,5 @@
 //! Connectors: one folder and one line in [`CONNECTORS`] each.
+pub mod absent;
 pub mod api;
 pub mod blackhole;
 pub mod console;

@@ -132,6 +132,8 @@ pub const W_IGNORED_OPTION: &str = "W0302";
 pub const W_OPTION_VALUE: &str = "W0303";
 /// A job setting that changes nothing here.
 pub const SETTING_NO_EFFECT: &str = "W0304";
+/// A table of a connector that we do not have, and that nothing uses.
+pub const W_ABSENT_CONNECTOR: &str = "W0305";
 /// PRIMARY KEY without NOT ENFORCED.
 pub const W_NOT_ENFORCED: &str = "W0401";
 /// A side table without PRIMARY KEY.

@@ -31,7 +31,7 @@ impl JobParser<'_> {
             span: self.whole(),
         };
         let has_columns = *self.token(0) == Token::LParen;
-        let may_do_without = ["WITH", "LIKE", "COMMENT"].iter().any(|w| self.is_word(0, w));
+        let may_do_without = ["WITH", "LIKE", "COMMENT", "AS"].iter().any(|w| self.is_word(0, w));
         if has_columns || !may_do_without {
             self.table_elements(&mut table)?;
         }
@@ -60,7 +60,7 @@ impl JobParser<'_> {
     }
 
     fn refuse_table_clauses(&self) -> Parsed<()> {
-        match ["PARTITIONED", "DISTRIBUTED", "AS"].into_iter().find(|c| self.is_word(0, c)) {
+        match ["PARTITIONED", "PARTITION", "DISTRIBUTED", "STORED", "AS"].into_iter().find(|c| self.is_word(0, c)) {
             Some(clause) => Err(self.unsupported_clause(self.span(0), &format!("{clause} in CREATE TABLE"))),
             None => Ok(()),
         }

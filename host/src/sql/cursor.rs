@@ -291,9 +291,21 @@ impl<'a> JobParser<'a> {
         {
             return Err(self.unexpected("SELECT"));
         }
+        if let Some(at) = self.pattern_query() {
+            let message = "not supported yet: MATCH_RECOGNIZE";
+            return Err(Diagnostic::error(codes::UNSUPPORTED_QUERY, at, message));
+        }
         let mut query = self.p.parse_query().map_err(|e| self.foreign(e))?;
         super::unnest::name_unnests(&mut query);
         Ok(query)
+    }
+
+    /// The place of MATCH_RECOGNIZE in what is left of the statement. Its patterns are a language of their own.
+    fn pattern_query(&self) -> Option<Span> {
+        let left = self.tokens.get(self.position()..)?;
+        let pair =
+            left.windows(2).find(|t| is_one_of(&t[0].token, &["MATCH_RECOGNIZE"]) && t[1].token == Token::LParen)?;
+        Some(pair[0].span.into())
     }
 
     pub fn expect_end(&mut self) -> Parsed<()> {

@@ -19,6 +19,7 @@ mod statements;
 pub mod suggest;
 mod table_like;
 mod text;
+mod time_attributes;
 pub mod types;
 mod unnest;
 pub mod unsupported;

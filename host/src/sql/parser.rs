@@ -78,6 +78,8 @@ fn foreign_comment(span: Span, sign: &str, dialect: Dialect) -> Diagnostic {
 
 /// The name after `CREATE .. TABLE | VIEW | FUNCTION`.
 fn declared_name(tokens: &[TokenWithSpan]) -> Option<String> {
+    let declares = |t: &&TokenWithSpan| matches!(&t.token, Token::Word(w) if w.value.eq_ignore_ascii_case("CREATE"));
+    tokens.first().filter(declares)?;
     let word = |t: &TokenWithSpan| match &t.token {
         Token::Word(w) => Some(w.value.clone()),
         _ => None,
@@ -165,6 +167,7 @@ impl JobParser<'_> {
                     "INSERT statements are grouped by BEGIN STATEMENT SET; .. END; or EXECUTE STATEMENT SET BEGIN .. END;",
                 ),
             ),
+            "CALL" | "DELETE" | "UPDATE" => (word.clone(), None),
             _ => (self.first_words(2), None),
         };
         self.unsupported_statement(span, &name, hint)

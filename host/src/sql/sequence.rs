@@ -116,7 +116,9 @@ impl Sequence<'_> {
             );
         }
         self.fill_views();
-        Script { statements: self.done, broken: self.broken }
+        let mut script = Script { statements: self.done, broken: self.broken };
+        super::time_attributes::expand(&mut script);
+        script
     }
 
     /// Whether the object lies where this job can reach it; if not (reported), its name is no longer spoken of.

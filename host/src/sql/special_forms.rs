@@ -17,6 +17,9 @@ pub fn prefix(parser: &mut Parser<'_>) -> Option<Parsed<Expr>> {
     if word.quote_style.is_some() {
         return None;
     }
+    if word.value.eq_ignore_ascii_case("TABLE") && is_table_argument(parser) {
+        return Some(table_argument(parser));
+    }
     type Form = fn(&mut Parser<'_>, sp::Ident) -> Parsed<Expr>;
     const FORMS: &[(&str, Token, Form)] = &[
         ("MAP", Token::LBracket, map),
@@ -34,6 +37,40 @@ pub fn prefix(parser: &mut Parser<'_>) -> Option<Parsed<Expr>> {
     let Token::Word(word) = token.token else { return None };
     parser.next_token();
     Some(form(parser, word.into_ident(token.span)))
+}
+
+/// `TABLE name` as an argument of a window (`TUMBLE(TABLE t, ..)`).
+fn is_table_argument(parser: &Parser<'_>) -> bool {
+    matches!(&parser.peek_nth_token_ref(1).token, Token::Word(_))
+        && match &parser.peek_nth_token_ref(2).token {
+            Token::Comma | Token::RParen | Token::Period => true,
+            Token::Word(w) => ["PARTITION", "ORDER"].iter().any(|k| w.value.eq_ignore_ascii_case(k)),
+            _ => false,
+        }
+}
+
+/// `TABLE name [PARTITION BY a]`: the first argument is the table, the others are the columns of its partitions.
+fn table_argument(parser: &mut Parser<'_>) -> Parsed<Expr> {
+    let span = parser.next_token().span;
+    let mut parts = vec![parser.parse_identifier()?];
+    while parser.consume_token(&Token::Period) {
+        parts.push(parser.parse_identifier()?);
+    }
+    let mut args = vec![Expr::CompoundIdentifier(parts)];
+    if eat_all(parser, &["PARTITION", "BY"]) {
+        let bracketed = parser.consume_token(&Token::LParen);
+        loop {
+            args.push(Expr::Identifier(parser.parse_identifier()?));
+            // Without brackets a comma ends the list: what follows is the next argument of the window.
+            if !bracketed || !parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+        if bracketed {
+            parser.expect_token(&Token::RParen)?;
+        }
+    }
+    Ok(call(sp::Ident::with_span(span, "$table"), args))
 }
 
 /// What follows `left`, if it is an operator of ours.
@@ -394,6 +431,9 @@ mod tests {
             ("x NOT BETWEEN ASYMMETRIC 1 AND 5", "x NOT BETWEEN 1 AND 5"),
             ("x IS NOT NULL", "x IS NOT NULL"),
             ("map", "map"),
+            ("TUMBLE(TABLE t, DESCRIPTOR(ts), 5)", "TUMBLE($table(t), DESCRIPTOR(ts), 5)"),
+            ("f(DATA => TABLE d.t PARTITION BY (a, b))", "f(DATA => $table(d.t, a, b))"),
+            ("f(TABLE t PARTITION BY a, 1)", "f($table(t, a), 1)"),
         ] {
             assert_eq!(parse(sql).as_deref(), Ok(expected), "{sql}");
         }

@@ -184,7 +184,8 @@ impl JobParser<'_> {
         ];
         self.advance();
         let Some((_, what)) = FORMS.iter().find(|(words, _)| self.eat_words(words).is_some()) else {
-            let name = title.split(' ').take(2).collect::<Vec<_>>().join(" ");
+            let length = if self.is_word(0, "CREATE") { 3 } else { 2 };
+            let name = title.split(' ').take(length).collect::<Vec<_>>().join(" ");
             let hint = "SHOW TABLES, VIEWS, USER FUNCTIONS, CATALOGS, DATABASES, CURRENT CATALOG and DESCRIBE are \
                         answered by `wasmill check`, which shows each table with its options, too";
             return Err(self.unsupported_statement(span, &name, Some(hint)));

@@ -287,7 +287,13 @@ impl Walk<'_> {
             sp::GroupByExpr::All(_) => self.refuse(at, "GROUP BY ALL"),
             sp::GroupByExpr::Expressions(list, modifiers) => {
                 if !list.is_empty() || !modifiers.is_empty() {
-                    self.refuse(list.first().map_or(at, |e| e.span()), "GROUP BY");
+                    let what = match list.first() {
+                        Some(sp::Expr::GroupingSets(_)) => "GROUP BY GROUPING SETS",
+                        Some(sp::Expr::Rollup(_)) => "GROUP BY ROLLUP",
+                        Some(sp::Expr::Cube(_)) => "GROUP BY CUBE",
+                        _ => "GROUP BY",
+                    };
+                    self.refuse(list.first().map_or(at, |e| e.span()), what);
                 }
             }
         }
@@ -338,17 +344,18 @@ impl Walk<'_> {
             // One row.
             [] => {}
             [one] => self.table_with_joins(one),
-            // `FROM t, UNNEST(t.a)` is a CROSS JOIN UNNEST.
-            [first, rest @ ..] if rest.iter().all(|r| matches!(r.relation, sp::TableFactor::UNNEST { .. })) => {
+            [first, rest @ ..] => {
                 self.table_with_joins(first);
-                rest.iter().for_each(|r| self.table_with_joins(r));
-            }
-            [first, second, ..] => {
-                self.table_with_joins(first);
-                let message = "not supported yet: several tables in FROM (a cross join)";
-                let span = self.place(factor_place(&second.relation));
-                let d = Diagnostic::error(codes::UNSUPPORTED_JOIN, span, message);
-                self.report(d.hint("write FROM a JOIN b ON .."));
+                for other in rest {
+                    self.table_with_joins(other);
+                    // `FROM t, UNNEST(t.a)` is a CROSS JOIN UNNEST; table functions are refused as such.
+                    if !is_correlated(&other.relation) {
+                        let message = "not supported yet: several tables in FROM (a cross join)";
+                        let span = self.place(factor_place(&other.relation));
+                        let d = Diagnostic::error(codes::UNSUPPORTED_JOIN, span, message);
+                        self.report(d.hint("write FROM a JOIN b ON .."));
+                    }
+                }
             }
         }
     }
@@ -463,7 +470,10 @@ impl Walk<'_> {
                 self.refuse_if(alias.is_some(), at, "a name for joined tables in brackets");
                 self.table_with_joins(table_with_joins);
             }
-            T::TableFunction { expr, alias: _ } => self.refuse(expr.span(), "TABLE(..) in FROM"),
+            T::TableFunction { expr, alias: _ } => match expr {
+                sp::Expr::Function(f) => self.refuse(f.name.span(), &format!("TABLE({}(..)) in FROM", f.name)),
+                _ => self.refuse(expr.span(), "TABLE(..) in FROM"),
+            },
             T::Function { lateral: _, name, args: _, with_ordinality: _, alias: _ } => {
                 self.refuse(name.span(), "LATERAL TABLE(..) and table functions");
             }
@@ -506,6 +516,12 @@ fn first_token(body: &sp::SetExpr) -> sqlparser::tokenizer::Span {
             _ => return sqlparser::tokenizer::Span::empty(),
         };
     }
+}
+
+/// What stands for rows of each row before it.
+fn is_correlated(factor: &sp::TableFactor) -> bool {
+    use sp::TableFactor as T;
+    matches!(factor, T::UNNEST { .. } | T::Function { .. } | T::TableFunction { .. } | T::Derived { lateral: true, .. })
 }
 
 fn factor_place(factor: &sp::TableFactor) -> sqlparser::tokenizer::Span {
