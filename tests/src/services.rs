@@ -130,6 +130,118 @@ pub fn wait_until<T>(time: Duration, mut ask: impl FnMut() -> Option<T>) -> Opti
     }
 }
 
+/// A Kudu cluster, looked at through Kudu's own tool.
+#[derive(Clone)]
+pub struct Kudu {
+    pub master: String,
+}
+
+impl Kudu {
+    /// The cluster that all tests share: use tables of your own.
+    pub fn shared() -> Self {
+        Self { master: service("WASMILL_KUDU") }
+    }
+    #[track_caller]
+    pub fn tool(&self, group: &str, command: &str, args: &[&str]) -> String {
+        let mut all = vec![group, command, &self.master];
+        all.extend(args);
+        client(&service("WASMILL_KUDU_TOOL"), &all, b"")
+    }
+    /// Makes a table under a name of its own. `columns`: `name TYPE[?]` each, the first `keys` of them the key; `?` is nullable.
+    #[track_caller]
+    pub fn table(&self, prefix: &str, columns: &[&str], keys: usize) -> String {
+        let name = unique(prefix);
+        self.create(&name, columns, keys);
+        name
+    }
+    #[track_caller]
+    pub fn create(&self, name: &str, columns: &[&str], keys: usize) {
+        let mut described = vec![];
+        let mut key = vec![];
+        for (at, column) in columns.iter().enumerate() {
+            let (column, data_type) = column.split_once(' ').expect("name TYPE");
+            let nullable = data_type.ends_with('?');
+            let data_type = data_type.trim_end_matches('?');
+            let (plain, attributes) = match data_type.split_once('(') {
+                None => (data_type, serde_json::Value::Null),
+                Some((plain, sizes)) => {
+                    let sizes: Vec<u32> =
+                        sizes.trim_end_matches(')').split(',').map(|n| n.trim().parse().expect("a size")).collect();
+                    let attributes = match sizes.as_slice() {
+                        [length] => serde_json::json!({ "length": length }),
+                        [precision, scale] => serde_json::json!({ "precision": precision, "scale": scale }),
+                        _ => panic!("{data_type}"),
+                    };
+                    (plain, attributes)
+                }
+            };
+            let mut c = serde_json::json!({ "column_name": column, "column_type": plain, "is_nullable": nullable });
+            if !attributes.is_null() {
+                c["type_attributes"] = attributes;
+            }
+            described.push(c);
+            if at < keys {
+                key.push(column);
+            }
+        }
+        let table = serde_json::json!({
+            "table_name": name,
+            "schema": { "columns": described, "key_column_names": key },
+            "partition": { "hash_partitions": [{ "columns": key, "num_buckets": 3 }] },
+            "num_replicas": 1,
+        });
+        self.tool("table", "create", &[&table.to_string()]);
+    }
+    /// All rows, as the tool prints them (`int32 id=1, string name="a"`), sorted.
+    #[track_caller]
+    pub fn rows(&self, table: &str) -> Vec<String> {
+        let out = self.tool("table", "scan", &[table]);
+        let mut rows: Vec<String> = out
+            .lines()
+            .filter_map(|l| l.strip_prefix('(').and_then(|l| l.strip_suffix(')')))
+            .map(str::to_string)
+            .collect();
+        rows.sort();
+        rows
+    }
+}
+
+/// A Kudu cluster of one test alone.
+pub struct KuduCluster {
+    dir: PathBuf,
+}
+
+impl KuduCluster {
+    /// With settings of `kudu.sh` (`KUDU_TSERVERS`, `KUDU_KDC`, ..).
+    #[track_caller]
+    pub fn start(settings: &[(&str, &str)]) -> Self {
+        let dir = std::env::temp_dir().join(unique("wasmill-kudu"));
+        let script = root().join("scripts/services/kudu.sh");
+        let started = Command::new(script).arg(&dir).arg("start").envs(settings.iter().copied()).output();
+        let started = started.expect("kudu.sh");
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        Self { dir }
+    }
+    pub fn master(&self) -> String {
+        let env = std::fs::read_to_string(self.dir.join("env")).expect("env");
+        env.lines().find_map(|l| l.strip_prefix("WASMILL_KUDU=")).expect("an address").to_string()
+    }
+    /// `kill-tserver N`, `restart-tserver N`.
+    #[track_caller]
+    pub fn tell(&self, args: &[&str]) {
+        let told = Command::new(root().join("scripts/services/kudu.sh")).arg(&self.dir).args(args).output();
+        let told = told.expect("kudu.sh");
+        assert!(told.status.success(), "{args:?}: {}", String::from_utf8_lossy(&told.stderr));
+    }
+}
+
+impl Drop for KuduCluster {
+    fn drop(&mut self) {
+        let _ = Command::new(root().join("scripts/services/kudu.sh")).arg(&self.dir).arg("kill").output();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
 /// A database server and its own command-line client.
 #[derive(Clone)]
 pub struct MySql {

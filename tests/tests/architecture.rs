@@ -40,8 +40,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// (crate, modules that alone may name it)
-const ONLY_IN: &[(&str, &[&str])] =
-    &[("datafusion_", &["plan", "expr"]), ("wasmtime", &["wasm"]), ("sqlx", &["connectors"])];
+const ONLY_IN: &[(&str, &[&str])] = &[
+    ("datafusion_", &["plan", "expr"]),
+    ("wasmtime", &["wasm"]),
+    ("sqlx", &["connectors"]),
+    ("kudu_rs", &["connectors"]),
+];
 
 fn rust_files(folder: &Path, out: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).expect("source folder").flatten() {

@@ -15,6 +15,7 @@ mod kafka_read;
 mod kafka_security;
 mod kafka_support;
 mod kafka_write;
+mod kudu;
 mod lookups;
 mod memory;
 mod mysql;

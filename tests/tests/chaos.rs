@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use wasmill_tests::Sandbox;
-use wasmill_tests::services::{Kafka, MySql, unique};
+use wasmill_tests::services::{Kafka, Kudu, MySql, unique};
 
 const RECORDS: u64 = 1_000_000;
 const KILLS_SHORT: u32 = 3;
@@ -189,4 +189,39 @@ fn kafka_to_mysql_has_every_row_right_however_often_it_is_killed() {
     ));
     assert_eq!((count(), wrong[0].as_str()), (RECORDS, "0"));
     mysql.query(&format!("DROP TABLE {table}"));
+}
+
+#[test]
+fn kafka_to_kudu_has_every_key_once_with_its_last_value_however_often_it_is_killed() {
+    let (kafka, kudu) = (Kafka::shared(), Kudu::shared());
+    let input = kafka.topic("chaos_ku", 3);
+    let table = kudu.table("chaos", &["id INT64", "w INT32"], 1);
+    let sandbox = Sandbox::new();
+    let sink = format!(
+        "CREATE TABLE dst (id BIGINT, w INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'kudu',
+           'kudu.masters' = '{}', 'kudu.table' = '{table}');
+         INSERT INTO dst SELECT id, v + 1 FROM src;",
+        kudu.master
+    );
+    sandbox.write("job.sql", source(&kafka, &input) + &sink);
+    let mut random = Random::new("kafka to kudu");
+    let load = load(&kafka, &input, RECORDS, load_time());
+    let count = |condition: &str| {
+        let predicates = format!("-predicates={condition}");
+        let mut args = vec![table.as_str(), "-nofill_cache", "-row_count_only=true", "-report_scanner_stats=false"];
+        if !condition.is_empty() {
+            args.push(&predicates);
+        }
+        let out = kudu.tool("table", "scan", &args);
+        let total = out.lines().find_map(|l| l.strip_prefix("Total count ")).unwrap_or_else(|| panic!("{out}"));
+        total.split(' ').next().and_then(|n| n.parse::<u64>().ok()).expect("a count")
+    };
+    torment(&sandbox, &mut random, || count("") == RECORDS);
+    load.join().expect("the load");
+    assert_eq!(count(""), RECORDS);
+    // Every value from 1 to 1000 as often as its ids.
+    for w in [1, 500, 1000] {
+        assert_eq!(count(&format!("[\"AND\",[\"=\",\"w\",{w}]]")), RECORDS / 1000);
+    }
+    kudu.tool("table", "delete", &[&table]);
 }

@@ -1,9 +1,9 @@
 //! The Kafka and MySQL jobs of the documents that flinkStreamSQL's and DLI's users start from, as printed but for the
-//! hosts, on real servers. Tables of Kudu have stand-ins.
+//! hosts, on real servers.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use wasmill_tests::services::{Kafka, MySql, wait_until};
+use wasmill_tests::services::{Kafka, Kudu, MySql, wait_until};
 use wasmill_tests::{Sandbox, root};
 
 fn seed(name: &str) -> String {
@@ -54,7 +54,7 @@ impl<'a> Job<'a> {
 
 #[test]
 fn seeds_000_and_002_run_as_printed() {
-    let (kafka, mysql) = (Kafka::shared(), MySql::shared());
+    let (kafka, mysql, kudu) = (Kafka::shared(), MySql::shared(), Kudu::shared());
     kafka.create("es_test", 1);
     mysql.query(
         "CREATE USER IF NOT EXISTS dtstack@'%' IDENTIFIED BY 'abc123'; GRANT ALL ON test.* TO dtstack@'%';
@@ -76,22 +76,54 @@ fn seeds_000_and_002_run_as_printed() {
     assert_eq!(rows, ["aa\tmq6"]);
     assert!(sandbox.read("log").contains("2 read, 1 decoded, 1 dead"), "{}", sandbox.read("log"));
 
-    sandbox.write("side.jsonl", "{\"c\":\"2\",\"d\":\"2\"}\n{\"c\":\"2\",\"d\":\"4\"}\n");
-    let stand_ins = ["--stand-in", "sideTable=side.jsonl", "--stand-in", "MyResult=result.jsonl"];
-    let job = Job::start(&sandbox, here(seed("000_kudu_sink.sql")), &stand_ins);
-    kafka.produce("es_test", 0, "{\"channel\":\"c\",\"a\":\"2\",\"b\":\"2\"}\n{\"a\":\"1\",\"b\":\"1\"}\n");
-    let result = job.wait(|| Some(sandbox.read("result.jsonl")).filter(|t| !t.is_empty()));
-    assert_eq!(result, "{\"a\":\"2\",\"b\":\"2\",\"c\":\"2\",\"d\":\"2\"}\n");
+    for (table, columns, keys) in [
+        ("sidetest4", &["c STRING", "d STRING?"][..], 1),
+        ("myresult", &["a STRING", "b STRING?", "c STRING?", "d STRING?"], 1),
+    ] {
+        kudu.create(table, columns, keys);
+    }
+    let here = |sql: String| here(sql).replace("cdh03.cdhsite:7051", &kudu.master);
+    sandbox.write("side.jsonl", "{\"c\":\"2\",\"d\":\"2\"}\n{\"c\":\"3\",\"d\":\"2\"}\n");
+    sandbox.write(
+        "fill.sql",
+        format!(
+            "CREATE TABLE f (c STRING, d STRING) WITH ('connector' = 'filesystem', 'path' = 'side.jsonl', 'format' = 'json');\n\
+             CREATE TABLE k (c STRING, d STRING) WITH ('connector' = 'kudu', 'kudu.masters' = '{}', 'kudu.table' = 'sidetest4');\n\
+             INSERT INTO k SELECT c, d FROM f;",
+            kudu.master
+        ),
+    );
+    sandbox.wasmill(&["run", "fill.sql"]).expect_code(0);
+    let job = Job::start(&sandbox, here(seed("000_kudu_sink.sql")), &[]);
+    kafka.produce(
+        "es_test",
+        0,
+        "{\"channel\":\"c\",\"a\":\"2\",\"b\":\"2\"}\n{\"a\":\"1\",\"b\":\"1\"}\n{\"a\":\"3\",\"b\":\"1\"}\n",
+    );
+    let rows = job.wait(|| Some(kudu.rows("myresult")).filter(|rows| !rows.is_empty()));
+    assert_eq!(rows, [r#"string a="2", string b="2", string c="2", string d="2""#]);
 }
 
 #[test]
 fn seed_001_runs_as_printed() {
     let kafka = Kafka::shared();
     kafka.create("tiezhu_test_in2", 1);
-    let sandbox = Sandbox::new();
+    let (sandbox, kudu) = (Sandbox::new(), Kudu::shared());
+    kudu.create("impala::default.testSide", &["id INT32", "message STRING?"], 1);
     sandbox.write("side.jsonl", "{\"id\":1,\"message\":\"one\"}\n");
-    let sql = seed("001_kudu_join.sql").replace("172.16.101.224:9092", &kafka.brokers);
-    let job = Job::start(&sandbox, sql, &["--stand-in", "sideTable=side.jsonl"]);
+    sandbox.write(
+        "fill.sql",
+        format!(
+            "CREATE TABLE f (id INT, message STRING) WITH ('connector' = 'filesystem', 'path' = 'side.jsonl', 'format' = 'json');\n\
+             CREATE TABLE k (id INT, message STRING) WITH ('connector' = 'kudu', 'kudu.masters' = '{}', 'kudu.table' = 'impala::default.testSide');\n\
+             INSERT INTO k SELECT id, message FROM f;",
+            kudu.master
+        ),
+    );
+    sandbox.wasmill(&["run", "fill.sql"]).expect_code(0);
+    let sql =
+        seed("001_kudu_join.sql").replace("172.16.101.224:9092", &kafka.brokers).replace("ip1,ip2,ip3", &kudu.master);
+    let job = Job::start(&sandbox, sql, &[]);
     kafka.produce(
         "tiezhu_test_in2",
         0,

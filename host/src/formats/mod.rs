@@ -18,7 +18,7 @@ mod text;
 pub use cell::{Cell, Scalar, Spelling};
 pub use columns::{ColumnBuilder, TextRules};
 pub use retract::RetractEncoder;
-pub use text::{local_offset, parse_decimal, write_decimal};
+pub use text::{local_offset, offset_of, parse_decimal, write_decimal};
 
 use crate::data::{Batch, ChangelogMode, RecordChunk, RowError, RowKind, TableSchema};
 use crate::error::Result;

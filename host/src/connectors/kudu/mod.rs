@@ -1,7 +1,19 @@
-//! Kudu. Only the option table so far: jobs are checked, and run with stand-ins.
-pub mod options;
+//! `kudu`: sink, side table and bounded source, over the client crate `kudu-rs`.
 
-use super::api::{Capabilities, ConnectorFactory, OptionProblem, TableUse};
+mod cluster;
+mod create;
+mod filter;
+mod lookup;
+pub mod options;
+mod read;
+mod rows;
+mod sink;
+mod source;
+mod types;
+
+use super::api::{Capabilities, ConnectorFactory, LookupSource, OptionProblem, Sink, Source, TableContext, TableUse};
+use super::predicate::{Predicate, Pushdown};
+use crate::error::Result;
 use crate::sql::options::{Dialect, OptionSpec, ResolvedOptions};
 
 pub struct Kudu;
@@ -22,8 +34,17 @@ impl ConnectorFactory for Kudu {
     fn has_format(&self) -> bool {
         false
     }
-    fn has_runtime(&self) -> bool {
-        false
+    fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
+        filter::pushdown(cx, predicate)
+    }
+    fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>> {
+        Ok(Box::new(source::KuduSource::new(cx)?))
+    }
+    fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>> {
+        Ok(Box::new(sink::KuduSink::new(cx)?))
+    }
+    fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
+        Ok(Box::new(lookup::KuduLookup::new(cx)?))
     }
     fn check_options(&self, table: &TableUse, options: &ResolvedOptions) -> Vec<OptionProblem> {
         let mut problems = Vec::new();

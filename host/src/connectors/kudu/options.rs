@@ -30,7 +30,12 @@ pub static OPTIONS: &[OptionSpec] = &[
         "Sink: insert, update or upsert rows.",
     )
     .default(&[(DtStack, "upsert")]),
-    OptionSpec::new("worker-count", POSITIVE, &[(DtStack, "workerCount")], "Threads of the client."),
+    OptionSpec::new(
+        "worker-count",
+        OptionType::Ignored("the engine has its own threads"),
+        &[(DtStack, "workerCount")],
+        "Threads of the client.",
+    ),
     OptionSpec::new(
         "operation-timeout",
         MS,
