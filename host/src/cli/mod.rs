@@ -2,6 +2,7 @@
 
 mod check;
 mod connect;
+mod dtstack;
 mod plugin;
 mod run;
 
@@ -28,6 +29,12 @@ enum Command {
     Explain(JobArgs),
     /// Run a job file to its end (or until SIGINT/SIGTERM, which drains and flushes)
     Run(RunArgs),
+    /// Run a job with the flags of flinkStreamSQL's launcher: -sql FILE -name NAME -confProp JSON ..
+    #[command(disable_help_flag = true)]
+    Dtstack {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
+        flags: Vec<String>,
+    },
     /// Work with WebAssembly plugins
     Plugin {
         #[command(subcommand)]
@@ -129,6 +136,7 @@ fn command() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Explain(args) => check::explain(&args),
         Command::Run(args) => run::run(&args),
+        Command::Dtstack { flags } => dtstack::dtstack(&flags),
         Command::Plugin { command } => plugin::plugin(command),
     };
     match result {

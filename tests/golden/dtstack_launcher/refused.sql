@@ -1,0 +1,12 @@
+-- args: dtstack -name n
+-- args: dtstack -sql refused.sql -nmae n
+-- args: dtstack -sql refused.sql -sql refused.sql
+-- args: dtstack -sql refused.sql -name
+-- args: dtstack -sql refused.sql -dirtyProperties {"password":"secret1"
+-- args: dtstack -sql refused.sql -confProp [1]
+-- args: dtstack -sql refused.sql -confProp {"state.backend":"ROCKSDB"}
+-- args: dtstack refused.sql
+-- args: dtstack -sql nowhere.sql
+-- args: dtstack --help
+-- What a launch script has wrong.
+INSERT INTO sink SELECT id FROM src;
