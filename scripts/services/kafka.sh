@@ -3,7 +3,7 @@
 # One Apache Kafka broker and controller (KRaft) on 127.0.0.1, its data in DIR. Listeners: plain text, SSL (client
 # certificates accepted), SASL over SSL (PLAIN, SCRAM-SHA-256, SCRAM-SHA-512) and, with KDC_DIR set to a folder of
 # kdc.sh, SASL with GSSAPI. KAFKA_ADVERTISED=host:port is what it tells its plain text clients to come to (a proxy).
-# Users: alice, password alice-secret. `kill` ends it without a chance to say good-bye.
+# Users: alice, password alice-secret. Everybody may do what no ACL forbids. `kill` ends it without a chance to say good-bye.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 [ $# -ge 2 ] || die "usage: kafka.sh DIR start|stop|kill"
@@ -54,6 +54,9 @@ sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
 listener.name.saslssl.plain.sasl.jaas.config=$jaas_plain
 listener.name.saslssl.scram-sha-256.sasl.jaas.config=$jaas_scram
 listener.name.saslssl.scram-sha-512.sasl.jaas.config=$jaas_scram
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=true
+super.users=User:ANONYMOUS
 log.dirs=$dir/data
 num.partitions=2
 auto.create.topics.enable=false

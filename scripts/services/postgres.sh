@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # postgres.sh DIR start|stop|kill
-# A private PostgreSQL (Debian's) on 127.0.0.1. Database `test`, user wasmill with password wasmill-secret. The server
+# A private PostgreSQL (Debian's) on 127.0.0.1. Database `test`, user wasmill with password wasmill-secret, plain or
+# with TLS. The server
 # refuses to run as root: then it runs as `postgres`, with its data in a folder of its own under /tmp (removed by stop).
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
@@ -31,9 +32,15 @@ if [ ! -f "$home/data/PG_VERSION" ]; then
   (cd "$home" && "${as[@]}" "$bin/initdb" -D "$home/data" -U wasmill -A scram-sha-256 --pwfile="$home/password" -E UTF8 \
     --locale=C.UTF-8) >"$dir/install.log" 2>&1 || { tail -20 "$dir/install.log" >&2; die "cannot install a database"; }
 fi
+tls "$dir/tls"
+# The server takes no key that others may read.
+cp "$dir/tls/ca.pem" "$dir/tls/server.pem" "$dir/tls/server.key" "$home/"
+chmod 600 "$home/server.key"
+[ "$(id -u)" = 0 ] && chown postgres "$home/server.key"
 (
   cd "$home"
   setsid nohup "${as[@]}" "$bin/postgres" -D "$home/data" -p "$port" -h 127.0.0.1 -k "$home" \
+    -c ssl=on -c ssl_ca_file="$home/ca.pem" -c ssl_cert_file="$home/server.pem" -c ssl_key_file="$home/server.key" \
     -c fsync=off >>"$dir/server.log" 2>&1 </dev/null &
   echo $! >"$dir/pid"
 )
@@ -45,4 +52,5 @@ cat >"$dir/env" <<P
 WASMILL_POSTGRES=127.0.0.1:$port
 WASMILL_POSTGRES_USER=wasmill
 WASMILL_POSTGRES_PASSWORD=wasmill-secret
+WASMILL_POSTGRES_TLS=$dir/tls
 P

@@ -188,3 +188,55 @@ fn a_keytab_logs_in_by_kerberos() {
     until("the record", || kafka.values(&out).len() == 1);
     job.end().expect_code(0);
 }
+
+/// A topic on which alice may not do this.
+fn forbidden(kafka: &Kafka, operation: &str) -> String {
+    let topic = kafka.topic("forbidden", 1);
+    kafka.tool("AclCommand", &["--add", "--deny-principal", "User:alice", "--operation", operation, "--topic", &topic]);
+    topic
+}
+
+#[test]
+fn what_the_user_may_not_do_is_said_with_the_topic_and_ends_the_start() {
+    let kafka = Kafka::shared();
+    let through = Kafka { brokers: service("WASMILL_KAFKA_SASL") };
+    let login = scram("SCRAM-SHA-256", "scram.ScramLoginModule", "alice-secret");
+    let s = Sandbox::new();
+    s.write("in.jsonl", "{\"n\":1}\n");
+    let read = |topic: &str, more: &str| {
+        let options = format!(
+            "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset', 'format' = 'json'{more}, {login}"
+        );
+        let source = flink_table(&through, "src", "n INT", topic, &options);
+        s.write(
+            "job.sql",
+            source + "CREATE TABLE o (n INT) WITH ('connector' = 'print');\nINSERT INTO o SELECT n FROM src;",
+        );
+        s.wasmill(&["run", "job.sql"])
+    };
+    for operation in ["Read", "Describe"] {
+        let topic = forbidden(&kafka, operation);
+        kafka.produce(&topic, 0, "{\"n\":1}\n");
+        read(&topic, "").expect_code(2).expect_stderr(&topic).expect_stderr("uthoriz");
+    }
+    let topic = kafka.topic("allowed", 1);
+    kafka.produce(&topic, 0, "{\"n\":1}\n");
+    let group = wasmill_tests::services::unique("group");
+    kafka.tool("AclCommand", &["--add", "--deny-principal", "User:alice", "--operation", "Read", "--group", &group]);
+    let grouped = format!(", 'properties.group.id' = '{group}'").replace("earliest-offset", "group-offsets");
+    let run = read(&topic, &grouped);
+    assert!(run.stderr.contains("uthoriz") && run.stderr.contains(&group), "{}", run.stderr);
+
+    let topic = forbidden(&kafka, "Write");
+    let sink = flink_table(&through, "o", "n INT", &topic, &format!("'format' = 'json', {login}"));
+    s.write(
+        "job.sql",
+        "CREATE TABLE f (n INT) WITH ('connector' = 'filesystem', 'path' = 'in.jsonl', 'format' = 'json');\n"
+            .to_string()
+            + &sink
+            + "INSERT INTO o SELECT n FROM f;",
+    );
+    let run = s.wasmill(&["run", "job.sql"]);
+    assert!([2, 3].contains(&run.code), "{}", run.stderr);
+    run.expect_stderr(&topic).expect_stderr("uthoriz");
+}

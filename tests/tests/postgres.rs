@@ -1,6 +1,6 @@
 //! Jobs against a real PostgreSQL; the writer is the one that tests/mysql.rs looks at closely.
 
-use wasmill_tests::services::{Postgres, unique};
+use wasmill_tests::services::{Postgres, service, unique};
 use wasmill_tests::{Run, Sandbox};
 
 const WHO: &str = "'username'='wasmill', 'password'='wasmill-secret'";
@@ -194,4 +194,39 @@ fn what_cannot_be_read_is_told_with_both_schemas() {
     s.write("job.sql", s.read("job.sql").replace("wasmill-secret", "hush"));
     let run = run(&s).expect_code(2).expect_stderr("password");
     assert!(!run.stderr.contains("hush"), "{}", run.stderr);
+}
+
+#[test]
+fn tls_is_used_and_verified_as_the_url_says() {
+    let (s, db) = (Sandbox::new(), Postgres::shared());
+    let ca = std::path::Path::new(&service("WASMILL_POSTGRES_TLS")).join("ca.pem");
+    db.query(
+        "CREATE OR REPLACE FUNCTION is_encrypted() RETURNS boolean LANGUAGE sql AS \
+         'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'",
+    );
+    s.write("in.jsonl", "{\"v\":\"x\"}\n");
+    let job = |query: &str| {
+        let name = table(&db, "tls", "v text, encrypted boolean DEFAULT is_encrypted()");
+        s.write(
+            "job.sql",
+            format!(
+                "CREATE TABLE src(v STRING) WITH ('connector'='filesystem', 'path'='in.jsonl', 'format'='json');\n\
+                 CREATE TABLE sink(v STRING) WITH ('connector'='jdbc', 'url'='{}?{query}', {WHO}, 'table-name'='{name}');\n\
+                 INSERT INTO sink SELECT * FROM src;",
+                db.jdbc_url()
+            ),
+        );
+        (run(&s), name)
+    };
+    let rows = |query: &str| {
+        let (done, name) = job(query);
+        done.expect_code(0);
+        db.query(&format!("SELECT encrypted FROM {name}"))
+    };
+    assert_eq!(rows("sslmode=disable"), ["f"]);
+    assert_eq!(rows("sslmode=require"), ["t"]);
+    assert_eq!(rows(&format!("sslmode=verify-ca&sslrootcert={}", ca.display())), ["t"]);
+    assert_eq!(rows(&format!("sslmode=verify-full&sslrootcert={}", ca.display())), ["t"]);
+    // A certificate of nobody that is trusted.
+    job("sslmode=verify-ca").0.expect_code(2).expect_stderr("TLS").expect_stderr("sslrootcert");
 }

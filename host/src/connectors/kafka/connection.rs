@@ -172,6 +172,9 @@ impl Connection {
         let failed = Error::external(message);
         let failed = if retryable(error.code) { failed.retryable() } else { failed };
         match self.hint(error) {
+            Some(hint) if error.code == code::GROUP_AUTHORIZATION => {
+                failed.with_hint(format!("{hint} {}", self.group.as_deref().unwrap_or(NO_GROUP)))
+            }
             Some(hint) => failed.with_hint(hint),
             None => failed,
         }
