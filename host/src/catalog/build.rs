@@ -306,6 +306,10 @@ fn check_common(dialect: Dialect, options: &ResolvedOptions) -> Vec<OptionProble
     if dialect == Dialect::DtStack && ttl.is_some_and(|t| t.as_millis() < 1000) {
         problems.push(OptionProblem::error("lookup.cache.ttl", "cacheTTLMs must be at least 1000 (milliseconds)"));
     }
+    let size = options.int("lookup.cache.max-rows").filter(|_| options.is_set("lookup.cache.max-rows"));
+    if dialect == Dialect::DtStack && size.is_some_and(|s| s < 0) {
+        problems.push(OptionProblem::error("lookup.cache.max-rows", "cacheSize must be at least 0"));
+    }
     problems
 }
 
