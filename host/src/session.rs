@@ -4,6 +4,8 @@ mod absent;
 mod answers;
 mod binder;
 mod functions;
+#[cfg(test)]
+mod fuzz_tests;
 mod outputs;
 
 use crate::catalog::Catalog;

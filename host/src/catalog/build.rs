@@ -9,7 +9,9 @@ use crate::connectors::absent::ABSENT;
 use crate::connectors::api::{ConnectorFactory, KeyLayout, OptionProblem, TableUse};
 use crate::data::LogicalType;
 use crate::diagnostic::{Diagnostic, Span};
-use crate::sql::ast::{CreateFunction, CreateTable, CreateView, Insert, Name, Script, Statement, WithOptions};
+use crate::sql::ast::{
+    CreateFunction, CreateTable, CreateView, Insert, Name, Script, Statement, WithOption, WithOptions,
+};
 use crate::sql::codes;
 use crate::sql::options::{Dialect, ResolvedOptions, Resolver};
 use crate::sql::suggest::did_you_mean;
@@ -153,7 +155,8 @@ impl Builder<'_> {
         primary_key: &[String],
     ) -> (ResolvedOptions, Option<super::TableFormat>, Option<(KeyLayout, super::TableFormat)>) {
         let mut late = Vec::new();
-        let mut resolver = Resolver::new(named.dialect, &table.options, &table.name.value, self.out);
+        let with = numbered_pairs(named.dialect, &table.options);
+        let mut resolver = Resolver::new(named.dialect, &with, &table.name.value, self.out);
         resolver.take_key(named.key);
         let options = resolver.take(&[connector.options(), COMMON], &[""]);
         let format = table_format(&mut resolver, connector, named.dialect, table_use.is_sink, &options, &mut late);
@@ -210,6 +213,34 @@ impl Builder<'_> {
             self.out.push(d);
         }
     }
+}
+
+/// Flink 1.9 numbers its pairs: `connector.properties.0.key` = 'group.id', `connector.properties.0.value` = 'g' is
+/// `connector.properties.group.id` = 'g'. Half a pair stays as it is: the connector speaks of it.
+fn numbered_pairs(dialect: Dialect, with: &WithOptions) -> WithOptions {
+    const PREFIX: &str = "connector.properties.";
+    let mut with = with.clone();
+    if dialect != Dialect::Legacy {
+        return with;
+    }
+    let number = |key: &str, end: &str| {
+        let number = key.strip_prefix(PREFIX)?.strip_suffix(end)?;
+        number.parse::<u32>().is_ok().then(|| number.to_string())
+    };
+    let mut halves = Vec::new();
+    for at in 0..with.entries.len() {
+        let Some(n) = number(&with.entries[at].key, ".key") else { continue };
+        let of_pair = |e: &WithOption| number(&e.key, ".value").is_some_and(|v| v == n);
+        let Some(half) = with.entries.iter().position(of_pair) else { continue };
+        let WithOption { value, value_span, .. } = with.entries[half].clone();
+        let name = &with.entries[at];
+        let key = format!("{PREFIX}{}", name.value.trim());
+        with.entries[at] = WithOption { key, value, key_span: name.value_span, value_span };
+        halves.push(half);
+    }
+    let mut at = 0..;
+    with.entries.retain(|_| !at.next().is_some_and(|i| halves.contains(&i)));
+    with
 }
 
 /// The option that names the connector.
@@ -274,6 +305,10 @@ fn check_common(dialect: Dialect, options: &ResolvedOptions) -> Vec<OptionProble
     let ttl = options.duration("lookup.cache.ttl").filter(|_| options.is_set("lookup.cache.ttl"));
     if dialect == Dialect::DtStack && ttl.is_some_and(|t| t.as_millis() < 1000) {
         problems.push(OptionProblem::error("lookup.cache.ttl", "cacheTTLMs must be at least 1000 (milliseconds)"));
+    }
+    let size = options.int("lookup.cache.max-rows").filter(|_| options.is_set("lookup.cache.max-rows"));
+    if dialect == Dialect::DtStack && size.is_some_and(|s| s < 0) {
+        problems.push(OptionProblem::error("lookup.cache.max-rows", "cacheSize must be at least 0"));
     }
     problems
 }

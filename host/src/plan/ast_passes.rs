@@ -169,7 +169,9 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
         sp::Expr::Floor { expr, field: sp::CeilFloorKind::DateTimeField(field) } => Some(rounded("floor", expr, field)),
         sp::Expr::Array(sp::Array { elem, named: true }) => Some(call("$array", std::mem::take(elem))),
         sp::Expr::CompoundFieldAccess { root, access_chain } => {
-            Some(access_chain.iter_mut().fold(take(root), |whole, access| match access {
+            let names = leading_names(root, access_chain);
+            let root = if names.is_empty() { take(root) } else { sp::Expr::CompoundIdentifier(names) };
+            Some(access_chain.iter_mut().fold(root, |whole, access| match access {
                 sp::AccessExpr::Subscript(sp::Subscript::Index { index }) => {
                     let constant = written_integer(index).map(|n| text(&n, sqlparser::tokenizer::Span::empty()));
                     call("$element", [whole, take_expr(index)].into_iter().chain(constant))
@@ -183,6 +185,22 @@ fn rewritten(expr: &mut sp::Expr) -> Option<sp::Expr> {
         sp::Expr::Function(f) => short_form(f),
         _ => None,
     }
+}
+
+/// The names in front of `t.a[1].b`: `t.a`, of which only the planner knows whether `t` is a table. They are taken out
+/// of the chain. Empty if there is but one.
+fn leading_names(root: &sp::Expr, chain: &mut Vec<sp::AccessExpr>) -> Vec<sp::Ident> {
+    let sp::Expr::Identifier(first) = root else { return vec![] };
+    let name = |a: &sp::AccessExpr| match a {
+        sp::AccessExpr::Dot(sp::Expr::Identifier(i)) => Some(i.clone()),
+        _ => None,
+    };
+    let names: Vec<sp::Ident> = chain.iter().map_while(name).collect();
+    if names.is_empty() {
+        return names;
+    }
+    chain.drain(..names.len());
+    std::iter::once(first.clone()).chain(names).collect()
 }
 
 /// The integer literal that an expression is: here still known as such, while the planner sees a cast. It goes on as

@@ -192,6 +192,9 @@ impl<'a> Resolver<'a> {
 
     fn unknown(&self, e: &WithOption) -> Diagnostic {
         let near = nearest(&e.key, self.known.iter().map(String::as_str).filter(|k| !k.is_empty()));
+        // `startup-mode` for `connector.startup-mode`, as some documents have it.
+        let end = format!(".{}", e.key);
+        let near = near.or_else(|| self.known.iter().map(String::as_str).find(|k| k.ends_with(&end)));
         if self.dialect == Dialect::DtStack {
             let message = format!("unknown option {} is ignored", e.key);
             let d = Diagnostic::warning(codes::W_UNKNOWN_OPTION, e.key_span, message);

@@ -191,7 +191,7 @@ impl Sequence<'_> {
         if !self.is_here(&view.qualifier, &view.name) || !self.is_free_of_dropped(&view.name) {
             return;
         }
-        if self.relations(&mut view.query) {
+        if self.relations(&mut view.query, view.span) {
             self.done.push(Statement::CreateView(view));
         } else {
             self.broken.push(view.name.value);
@@ -215,7 +215,7 @@ impl Sequence<'_> {
         if !self.databases.check(&insert.qualifier, self.out) || self.refers_to_dropped(&insert.table) {
             return;
         }
-        if !self.relations(&mut insert.query) {
+        if !self.relations(&mut insert.query, insert.span) {
             return;
         }
         let explained = self.set.as_ref().is_some_and(|s| s.explain);
@@ -230,9 +230,9 @@ impl Sequence<'_> {
             Explained::Insert(i) => {
                 self.databases.check(&i.qualifier, self.out)
                     && !self.refers_to_dropped(&i.table)
-                    && self.relations(&mut i.query)
+                    && self.relations(&mut i.query, i.span)
             }
-            Explained::Query(q) => self.relations(q),
+            Explained::Query(q) => self.relations(q, explain.span),
         };
         if here {
             self.done.push(Statement::Explain(explain));
@@ -247,10 +247,10 @@ impl Sequence<'_> {
     }
 
     /// Checks what stands before the names of tables, and takes it away. False: reported.
-    fn relations(&mut self, query: &mut sp::Query) -> bool {
+    fn relations(&mut self, query: &mut sp::Query, statement: Span) -> bool {
         let mut fine = true;
         let _ = sp::visit_relations_mut(query, |name| {
-            let parts: Option<Vec<Name>> = name.0.iter().map(|p| p.as_ident().map(as_name)).collect();
+            let parts: Option<Vec<Name>> = name.0.iter().map(|p| p.as_ident().map(|i| as_name(i, statement))).collect();
             if let Some((last, qualifier)) = parts.as_deref().and_then(|p| p.split_last()) {
                 if !qualifier.is_empty() {
                     fine &= self.databases.check(qualifier, self.out);
@@ -407,8 +407,10 @@ fn is_setting(s: &Statement, key: Option<&Name>) -> bool {
     matches!(s, Statement::Set(s) if key.is_none_or(|k| k.value.eq_ignore_ascii_case(&s.key.value)))
 }
 
-fn as_name(ident: &sp::Ident) -> Name {
-    Name { value: ident.value.clone(), span: ident.span.into() }
+/// Some names have no place of their own (`@t`).
+fn as_name(ident: &sp::Ident, statement: Span) -> Name {
+    let span = if ident.span.start.line == 0 { statement } else { ident.span.into() };
+    Name { value: ident.value.clone(), span }
 }
 
 /// Whether the query names the table, or calls the function.
