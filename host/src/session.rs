@@ -229,11 +229,12 @@ fn check_standard_input(request: &JobRequest, graph: &JobGraph, out: &mut Vec<Di
         .operators
         .iter()
         .filter_map(|o| match &o.kind {
-            OperatorKind::Source(t) => Some(&*t.context.table),
-            OperatorKind::LookupJoin(j) => Some(&*j.side.context.table),
+            OperatorKind::Source(t) => Some(t),
+            OperatorKind::LookupJoin(j) => Some(&j.side),
             OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) | OperatorKind::Sink(_) => None,
         })
-        .filter(|t| is_stream(t))
+        .filter(|t| is_stream(&t.context.table) || t.access.describe() == "stdin")
+        .map(|t| &*t.context.table)
         .collect();
     if readers.len() > 1 {
         let message = format!("standard input can be read once, and the job reads it for {}", readers.join(", "));

@@ -30,4 +30,5 @@ mod signals;
 mod sqlite;
 mod stand_ins;
 mod start;
+mod streams;
 mod surroundings;

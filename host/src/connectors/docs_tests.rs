@@ -69,6 +69,8 @@ fn page_of(connector: &dyn ConnectorFactory) -> &'static str {
         "kudu" => "connectors/kudu.md",
         "jdbc" => "connectors/jdbc.md",
         "sqlite" => "connectors/sqlite.md",
+        "stdin" => "connectors/stdin.md",
+        "socket" => "connectors/socket.md",
         other => panic!("connector {other} has no page: add docs/connectors/{other}.md and a line here"),
     }
 }

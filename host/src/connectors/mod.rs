@@ -17,6 +17,7 @@ pub mod predicate;
 pub mod row_batch;
 pub mod sqlite;
 pub mod stand_in;
+pub mod streams;
 #[cfg(test)]
 mod testing;
 pub mod values;
@@ -34,4 +35,6 @@ pub static CONNECTORS: &[&dyn ConnectorFactory] = &[
     &kafka::UpsertKafka,
     &kudu::Kudu,
     &sqlite::SqliteFactory,
+    &streams::Stdin,
+    &streams::Socket,
 ];

@@ -10,7 +10,7 @@ use super::api::{
     SubtaskContext, TableContext,
 };
 use super::local::load::{FileLookup, reload_interval};
-use super::local::reader::{FileReader, FileSplit, is_gzip};
+use super::local::reader::{Compression, FileReader, FileSplit};
 use super::local::records::RecordSpec;
 use super::local::sink::{LineEncoder, write_stream};
 use super::native_format::NativeFormat;
@@ -96,7 +96,7 @@ impl StandIn {
     fn ending(&self) -> Ending {
         let Place::File(path) = &self.place else { return Ending::JsonLines };
         let stem;
-        let path = if is_gzip(path) {
+        let path = if Compression::of(path).is_some() {
             stem = path.with_extension("");
             stem.as_path()
         } else {

@@ -21,8 +21,8 @@ impl ConnectorFactory for ConsoleFactory {
     }
     fn names(&self, dialect: Dialect) -> &'static [&'static str] {
         match dialect {
-            Dialect::DtStack => &["console"],
-            Dialect::Legacy | Dialect::Flink => &["print", "console"],
+            Dialect::DtStack => &["console", "stdout"],
+            Dialect::Legacy | Dialect::Flink => &["print", "console", "stdout"],
         }
     }
     fn options(&self) -> &'static [OptionSpec] {

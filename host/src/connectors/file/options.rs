@@ -2,6 +2,7 @@
 
 use crate::sql::options::Dialect::{DtStack, Flink, Legacy};
 use crate::sql::options::{OptionSpec, OptionType, ResolvedOptions};
+use std::time::Duration;
 
 pub static OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -24,6 +25,36 @@ pub static OPTIONS: &[OptionSpec] = &[
         OptionType::Text,
         &[(Flink, "source.path.regex-pattern")],
         "Of a folder, only files whose whole path matches are read.",
+    ),
+    OptionSpec::new(
+        "monitor-interval",
+        OptionType::Duration { bare: Duration::from_millis(1) },
+        &[(Flink, "source.monitor-interval")],
+        "Source: look for new files this often, for ever; without it the source ends after the files that it found.",
+    ),
+    OptionSpec::new(
+        "follow",
+        OptionType::Bool,
+        &[(DtStack, "follow"), (Legacy, "connector.follow"), (Flink, "source.follow")],
+        "Source: go on at the end of a file when it grows, also over its rotation.",
+    ),
+    OptionSpec::new(
+        "rolling.file-size",
+        OptionType::Size,
+        &[(Flink, "sink.rolling-policy.file-size")],
+        "Sink: a part of this size is followed by the next one.",
+    ),
+    OptionSpec::new(
+        "rolling.interval",
+        OptionType::Duration { bare: Duration::from_millis(1) },
+        &[(Flink, "sink.rolling-policy.rollover-interval")],
+        "Sink: a part that was begun so long ago is followed by the next one.",
+    ),
+    OptionSpec::new(
+        "rolling.check-interval",
+        OptionType::Ignored("parts are looked at as rows come, and when they are due"),
+        &[(Flink, "sink.rolling-policy.check-interval")],
+        "How often Flink looks for parts that are due.",
     ),
     OptionSpec::new("file-name", OptionType::Text, &[(DtStack, "fileName")], "The file to read."),
     OptionSpec::new("file-path", OptionType::Text, &[(DtStack, "filePath")], "The folder of fileName.")

@@ -38,6 +38,25 @@ impl PathPattern {
 
     /// The files, ordered by path. An external error if there are none.
     pub fn list(&self) -> Result<Vec<Found>> {
+        let found = self.find()?;
+        if found.is_empty() {
+            let message = format!("table {}: there is no file to read at {}", self.table, self.path.display());
+            return Err(
+                Error::external(message).with_hint("files whose name begins with . or _ are not read from folders")
+            );
+        }
+        Ok(found)
+    }
+
+    /// As `list`, for who waits for files: a path that is not there yet is no error.
+    pub fn list_or_none(&self) -> Result<Vec<Found>> {
+        match std::fs::metadata(&self.path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound && !is_glob(&self.path) => Ok(vec![]),
+            _ => self.find(),
+        }
+    }
+
+    fn find(&self) -> Result<Vec<Found>> {
         let mut found = Vec::new();
         match std::fs::metadata(&self.path) {
             Ok(_) => self.add(&self.path, true, &mut found)?,
@@ -46,12 +65,6 @@ impl PathPattern {
         }
         if let Some(filter) = &self.filter {
             found.retain(|f| filter.is_match(&f.path.to_string_lossy()));
-        }
-        if found.is_empty() {
-            let message = format!("table {}: there is no file to read at {}", self.table, self.path.display());
-            return Err(
-                Error::external(message).with_hint("files whose name begins with . or _ are not read from folders")
-            );
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));
         found.dedup();

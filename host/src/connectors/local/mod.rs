@@ -1,5 +1,6 @@
 //! Records in local files and on the standard streams: what the file connector, the console and the stand-ins share.
 
+pub mod follow;
 pub mod load;
 pub mod reader;
 pub mod records;

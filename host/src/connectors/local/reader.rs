@@ -38,22 +38,94 @@ pub struct FileSplit {
     pub line: Option<u64>,
     /// Position is known to be the start of a record (not so for a range that was not read yet).
     pub aligned: bool,
+    /// It was read to its end. Kept where new files are looked for, so that it is not taken for one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+    /// The file that is followed while it grows; another one may stand in its place later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<FileId>,
+    /// The name that the followed file has now, if it is another one than that under which it is followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_as: Option<PathBuf>,
+}
+
+/// What a file is known by, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileId {
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl FileId {
+    pub fn of(about: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { device: about.dev(), inode: about.ino() }
+    }
 }
 
 impl FileSplit {
     /// The whole of a file.
     pub fn whole(path: PathBuf, size: u64) -> Result<SourceSplit> {
-        Self::split(Self { path: Some(path), start: 0, end: None, line: Some(1), aligned: true }, Some(size))
+        Self::split(
+            Self {
+                path: Some(path),
+                start: 0,
+                end: None,
+                line: Some(1),
+                aligned: true,
+                done: false,
+                followed: None,
+                opened_as: None,
+            },
+            Some(size),
+        )
     }
     /// One of several byte ranges of a file.
     pub fn range(path: PathBuf, start: u64, end: u64) -> Result<SourceSplit> {
         Self::split(
-            Self { path: Some(path), start, end: Some(end), line: None, aligned: start == 0 },
+            Self {
+                path: Some(path),
+                start,
+                end: Some(end),
+                line: None,
+                aligned: start == 0,
+                done: false,
+                followed: None,
+                opened_as: None,
+            },
             Some(end - start),
         )
     }
+    /// A file that is read while it grows, from its start.
+    pub fn growing(path: PathBuf, id: FileId) -> Result<SourceSplit> {
+        let split = Self {
+            path: Some(path),
+            start: 0,
+            end: None,
+            line: Some(1),
+            aligned: true,
+            done: false,
+            followed: Some(id),
+            opened_as: None,
+        };
+        Self::split(split, None)
+    }
     pub fn stdin() -> Result<SourceSplit> {
-        Self::split(Self { path: None, start: 0, end: None, line: Some(1), aligned: true }, None)
+        let stdin = Self {
+            path: None,
+            start: 0,
+            end: None,
+            line: Some(1),
+            aligned: true,
+            done: false,
+            followed: None,
+            opened_as: None,
+        };
+        Self::split(stdin, None)
+    }
+
+    pub fn of(split: &SourceSplit) -> Result<Self> {
+        serde_json::from_value(split.detail.clone()).map_err(|e| Error::internal(format!("split {}: {e}", split.id)))
     }
 
     fn split(self, size: Option<u64>) -> Result<SourceSplit> {
@@ -76,7 +148,9 @@ impl FileSplit {
 /// Where the bytes come from.
 enum Input {
     File(File),
-    Gzip(Box<flate2::read::MultiGzDecoder<Counted>>),
+    /// One that may grow, and the bytes that were read of it.
+    Growing(File, u64),
+    Compressed(Box<dyn Read + Send>, Compression),
     Stdin(Receiver<std::io::Result<Vec<u8>>>),
 }
 
@@ -97,15 +171,15 @@ impl Read for Counted {
 /// What a read brought.
 enum Filled {
     Some,
-    /// Nothing for now (standard input).
+    /// Nothing for now (standard input, a file that may grow).
     Nothing,
     End,
 }
 
 /// A split that is being read.
-struct OpenSplit {
-    split: SourceSplit,
-    file: FileSplit,
+pub(super) struct OpenSplit {
+    pub split: SourceSplit,
+    pub file: FileSplit,
     name: Arc<str>,
     table: Arc<str>,
     input: Input,
@@ -127,11 +201,27 @@ pub struct FileReader {
     done: u64,
     total: u64,
     stdin_wait: Duration,
+    /// Splits that were read to their end, where these are kept.
+    ended: Option<Vec<SourceSplit>>,
 }
 
 impl FileReader {
     pub fn new(spec: RecordSpec) -> Self {
-        Self { spec, queue: VecDeque::new(), current: None, done: 0, total: 0, stdin_wait: STDIN_WAIT }
+        Self { spec, queue: VecDeque::new(), current: None, done: 0, total: 0, stdin_wait: STDIN_WAIT, ended: None }
+    }
+
+    /// For a source that looks for new files: its snapshots name those that were read, too.
+    pub fn keeping_ended(self) -> Self {
+        Self { ended: Some(vec![]), ..self }
+    }
+
+    fn end(&mut self, open: OpenSplit) {
+        self.done += open.split.size.unwrap_or(0);
+        if let Some(ended) = &mut self.ended {
+            let file = FileSplit { done: true, ..open.file.clone() };
+            let detail = serde_json::to_value(&file).unwrap_or_else(|_| open.split.detail.clone());
+            ended.push(SourceSplit { detail, ..open.snapshot() });
+        }
     }
 
     /// The next records; may block on the disk, never longer than 50 ms on standard input.
@@ -145,8 +235,9 @@ impl FileReader {
             if let Some(chunk) = open.next_chunk(max_rows, self.stdin_wait)? {
                 return Ok(SourceOutput::Records(chunk));
             }
-            self.done += open.split.size.unwrap_or(0);
-            self.current = None;
+            if let Some(open) = self.current.take() {
+                self.end(open);
+            }
         }
     }
 }
@@ -154,8 +245,13 @@ impl FileReader {
 #[async_trait(?Send)]
 impl SourceReader for FileReader {
     fn add_split(&mut self, split: SourceSplit) {
-        self.total += split.size.unwrap_or(0);
-        self.queue.push_back(split);
+        match &mut self.ended {
+            Some(ended) if FileSplit::of(&split).is_ok_and(|f| f.done) => ended.push(split),
+            _ => {
+                self.total += split.size.unwrap_or(0);
+                self.queue.push_back(split);
+            }
+        }
     }
 
     async fn poll(&mut self, max_rows: usize, max_wait: Duration) -> Result<SourceOutput> {
@@ -165,7 +261,7 @@ impl SourceReader for FileReader {
 
     fn snapshot(&self) -> Vec<SourceSplit> {
         let current = self.current.iter().filter(|open| !open.ended).map(OpenSplit::snapshot);
-        current.chain(self.queue.iter().cloned()).collect()
+        current.chain(self.queue.iter().cloned()).chain(self.ended.iter().flatten().cloned()).collect()
     }
 
     fn progress(&self) -> Option<(u64, u64)> {
@@ -175,24 +271,24 @@ impl SourceReader for FileReader {
 }
 
 impl OpenSplit {
-    fn open(split: SourceSplit, spec: &RecordSpec) -> Result<Self> {
-        let file: FileSplit = serde_json::from_value(split.detail.clone())
-            .map_err(|e| Error::internal(format!("split {}: {e}", split.id)))?;
+    pub fn open(split: SourceSplit, spec: &RecordSpec) -> Result<Self> {
+        let file = FileSplit::of(&split)?;
         let name = file.name();
         let mut compressed = None;
         let mut position = split.position;
         let input = match &file.path {
             None => Input::Stdin(pump_stdin()?),
             Some(path) => {
+                let path = file.opened_as.as_ref().unwrap_or(path);
                 let fail = |e: std::io::Error| io_error(&spec.table, "read", path, &e);
                 let mut opened = File::open(path).map_err(fail)?;
-                if is_gzip(path) {
+                if let Some(compression) = Compression::of(path) {
                     let read = Arc::new(AtomicU64::new(0));
                     compressed = Some(read.clone());
-                    let mut decoder = flate2::read::MultiGzDecoder::new(Counted { file: opened, read });
+                    let mut decoder = compression.decoder(Counted { file: opened, read }).map_err(fail)?;
                     // Compressed data has no other way to a position than through everything before it.
                     std::io::copy(&mut (&mut decoder).take(position), &mut std::io::sink()).map_err(fail)?;
-                    Input::Gzip(Box::new(decoder))
+                    Input::Compressed(decoder, compression)
                 } else {
                     if !file.aligned {
                         position = line_start(&mut opened, position).map_err(fail)?;
@@ -201,7 +297,10 @@ impl OpenSplit {
                     if position > 0 {
                         opened.seek(SeekFrom::Start(position)).map_err(fail)?;
                     }
-                    Input::File(opened)
+                    match file.followed {
+                        Some(_) => Input::Growing(opened, position),
+                        None => Input::File(opened),
+                    }
                 }
             }
         };
@@ -229,7 +328,7 @@ impl OpenSplit {
     }
 
     /// None: the split is at its end. A chunk may be empty when standard input has nothing for now.
-    fn next_chunk(&mut self, max_rows: usize, stdin_wait: Duration) -> Result<Option<RecordChunk>> {
+    pub fn next_chunk(&mut self, max_rows: usize, stdin_wait: Duration) -> Result<Option<RecordChunk>> {
         while !self.ended {
             if self.cutter.is_full(max_rows) {
                 return Ok(Some(self.cutter.take()));
@@ -259,7 +358,19 @@ impl OpenSplit {
         self.filled = 0;
         let read = match &mut self.input {
             Input::File(file) => read_some(file, &mut self.buffer),
-            Input::Gzip(decoder) => read_some(decoder, &mut self.buffer),
+            Input::Growing(file, read) => {
+                // Asked before the read: what was written up to the rotation is read.
+                let is_over = self.file.path.as_deref().is_some_and(|path| is_over(path, file, *read));
+                match read_some(file, &mut self.buffer) {
+                    Ok(0) if !is_over => return Ok(Filled::Nothing),
+                    Ok(n) => {
+                        *read += n as u64;
+                        Ok(n)
+                    }
+                    Err(e) => Err(e),
+                }
+            }
+            Input::Compressed(decoder, _) => read_some(decoder, &mut self.buffer),
             Input::Stdin(pump) => match pump.recv_timeout(stdin_wait) {
                 Ok(Ok(bytes)) => {
                     self.buffer = bytes;
@@ -276,8 +387,10 @@ impl OpenSplit {
 
     fn read_error(&self, e: &std::io::Error) -> Error {
         let what = match &self.input {
-            Input::Gzip(_) => format!(
-                "its name ends in .gz, but it is not readable gzip data after byte {} of its content ({e})",
+            Input::Compressed(_, compression) => format!(
+                "its name ends in .{}, but it is not readable {} data after byte {} of its content ({e})",
+                compression.ending(),
+                compression.name(),
                 self.cutter.resume().offset
             ),
             _ => e.to_string(),
@@ -285,7 +398,7 @@ impl OpenSplit {
         Error::external(format!("table {}: cannot read {}: {what}", self.table, self.name))
     }
 
-    fn snapshot(&self) -> SourceSplit {
+    pub fn snapshot(&self) -> SourceSplit {
         let resume = self.cutter.resume();
         let file = FileSplit { line: self.file.line.map(|_| resume.line), aligned: true, ..self.file.clone() };
         SourceSplit {
@@ -305,9 +418,45 @@ impl OpenSplit {
     }
 }
 
-/// Whether a path names a compressed file.
-pub fn is_gzip(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"))
+/// How a file is compressed, by the ending of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    Gzip,
+    Zstd,
+}
+
+impl Compression {
+    pub fn of(path: &Path) -> Option<Self> {
+        let ending = path.extension()?;
+        [Self::Gzip, Self::Zstd].into_iter().find(|c| ending.eq_ignore_ascii_case(c.ending()))
+    }
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Gzip => "gz",
+            Self::Zstd => "zst",
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        }
+    }
+    fn decoder(self, input: Counted) -> std::io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Gzip => Box::new(flate2::read::MultiGzDecoder::new(input)),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(input)?),
+        })
+    }
+}
+
+/// Whether another file has taken the place of this one, or it was cut: then nothing follows. While there is no file of
+/// its name, it may still be written.
+fn is_over(path: &Path, file: &File, read: u64) -> bool {
+    match (std::fs::metadata(path), file.metadata()) {
+        (Ok(there), Ok(ours)) => FileId::of(&there) != FileId::of(&ours) || there.len() < read,
+        _ => false,
+    }
 }
 
 fn read_some(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
