@@ -7,6 +7,7 @@ mod functions;
 #[cfg(test)]
 mod fuzz_tests;
 mod outputs;
+mod stream_joins;
 
 use crate::catalog::Catalog;
 use crate::connectors::stand_in::StandIn;
@@ -257,11 +258,16 @@ fn refuse_unsupported(script: &Script, catalog: &Catalog, out: &mut Vec<Diagnost
         match s {
             Statement::Insert(i) | Statement::Explain(Explain { what: Explained::Insert(i), .. }) => {
                 unsupported::check_query(&i.query, &known, &names, out);
+                stream_joins::check(&i.query, i.span, catalog, out);
             }
-            Statement::Explain(Explain { what: Explained::Query(query), .. }) => {
+            Statement::Explain(Explain { what: Explained::Query(query), span }) => {
                 unsupported::check_query(query, &known, &names, out);
+                stream_joins::check(query, *span, catalog, out);
             }
-            Statement::CreateView(v) => unsupported::check_query(&v.query, &known, &names, out),
+            Statement::CreateView(v) => {
+                unsupported::check_query(&v.query, &known, &names, out);
+                stream_joins::check(&v.query, v.span, catalog, out);
+            }
             Statement::CreateTable(t) => {
                 for c in &t.columns {
                     match &c.kind {

@@ -1,4 +1,4 @@
--- check: error[E0605] 16:1 a join of two streams is not supported yet
+-- check: error[E0206] 16:41 not supported yet: a join of two streams
 -- check: error[E0203] 17:45 LATERAL TABLE(..) and table functions
 -- check: error[E0203] 18:54 LATERAL TABLE(..) and table functions
 -- check: error[E0203] 19:38 not supported yet: UNION

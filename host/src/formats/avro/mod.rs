@@ -12,6 +12,7 @@ mod encode;
 mod json;
 mod read;
 mod registry;
+mod schema_names;
 #[cfg(test)]
 mod tests;
 mod types;

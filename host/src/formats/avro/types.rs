@@ -64,6 +64,8 @@ const TYPES_MAX: usize = 20_000;
 impl Types {
     /// Parses a schema's text. `whose`: the table or registry id that it belongs to, for messages.
     pub fn parse(text: &str, whose: &str) -> Result<Types> {
+        super::schema_names::check(text)
+            .map_err(|e| Error::user(format!("{whose}: the Avro schema cannot be used: {e}")))?;
         let schema = Schema::parse_str(&set_defaults_aside(text)).map_err(|e| {
             Error::user(format!("{whose}: the Avro schema cannot be used: {e}"))
                 .with_hint("it is JSON such as {\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":\"int\"}]}")
