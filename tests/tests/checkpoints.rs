@@ -130,6 +130,44 @@ fn a_job_killed_at_random_moments_writes_each_record_once() {
     }
 }
 
+/// Two sinks on one source, one of them below a union of two branches of it.
+const FORKED: &str = "CREATE TABLE src(a INT) WITH ('connector'='filesystem', 'path'='in', 'format'='json');\n\
+    CREATE TABLE dst(a INT) WITH ('connector'='filesystem', 'path'='out', 'format'='json');\n\
+    CREATE TABLE even(a INT) WITH ('connector'='filesystem', 'path'='even', 'format'='json');\n\
+    INSERT INTO dst SELECT a FROM src WHERE MOD(a, 3) = 0 UNION ALL SELECT a FROM src WHERE MOD(a, 3) <> 0;\n\
+    INSERT INTO even SELECT a FROM src WHERE MOD(a, 2) = 0;\n";
+
+#[test]
+fn a_job_that_forks_and_joins_writes_each_record_once_to_each_sink_over_kills() {
+    let mut rng = Rng::new();
+    for settings in [&["parallelism.default=1"][..], &["parallelism.default=2", "pipeline.operator-chaining=false"]] {
+        let records = 100_000;
+        let s = sandbox(records);
+        s.write("job.sql", FORKED);
+        let mut more = vec!["--checkpoint-interval", "20ms"];
+        settings.iter().for_each(|setting| more.extend(["--set", setting]));
+        for kills in 0.. {
+            let mut args = with(&more);
+            if !epochs(&s).is_empty() {
+                args.push("--from-checkpoint");
+            }
+            let mut child = start(&s, &args);
+            std::thread::sleep(Duration::from_millis(rng.below(400)));
+            if child.try_wait().expect("wait").is_some() || kills >= 15 {
+                finish(child, &args).expect_code(0);
+                break;
+            }
+            kill(child);
+        }
+        expect_each_once(&s, records);
+        let even: usize = files(&s.path("even"), "part-")
+            .iter()
+            .map(|part| std::fs::read_to_string(part).expect("part").lines().count())
+            .sum();
+        assert_eq!(even, records / 2);
+    }
+}
+
 #[test]
 fn a_sink_with_a_primary_key_has_each_record_once_over_kills() {
     let mut rng = Rng::new();
