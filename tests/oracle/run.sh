@@ -11,4 +11,4 @@ opens=()
 for p in lang lang.invoke lang.reflect net io nio text time util util.concurrent util.concurrent.atomic util.concurrent.locks; do
   opens+=(--add-opens "java.base/java.$p=ALL-UNNAMED")
 done
-TZ=Asia/Shanghai java -Xmx1500m "${opens[@]}" -cp "$cache/flink-libs/*" Oracle.java ../expr flink.txt
+TZ=Asia/Shanghai java -Xmx1500m "${opens[@]}" -cp "$cache/flink-libs/*" Oracle.java ../expr flink.txt 2>/dev/null

@@ -311,6 +311,66 @@ fn golden_cases() {
     assert!(count >= 120, "only {count} cases");
 }
 
+/// What differs between runs, or on purpose between systems.
+fn is_of_the_moment(expression: &str) -> bool {
+    let upper = expression.to_uppercase();
+    ["CURRENT_", "LOCALTIME", "NOW(", "RAND", "UUID", "PROCTIME"].iter().any(|word| upper.contains(word))
+}
+
+/// Types as far as they say something: literals are CHAR in Flink.
+fn bare_type(t: &str) -> &str {
+    match t {
+        t if t.starts_with("CHAR") || t.starts_with("VARCHAR") => "STRING",
+        t if t.starts_with("BINARY") || t.starts_with("VARBINARY") => "BYTES",
+        t => t,
+    }
+}
+
+/// Whether both fail, or both give the same.
+fn as_flink(flink: &str, ours: &str) -> bool {
+    let fails = |t: &str| t == "refused" || t == "fails";
+    match (flink.split_once(" => "), ours.split_once(" => ")) {
+        (Some((ft, fv)), Some((ot, ov))) => {
+            let (flink_fails, we_fail) = (fails(ft), fails(ot) || ov.starts_with("error: "));
+            // Nested values have another text there.
+            (flink_fails && we_fail)
+                || (!flink_fails && !we_fail && (fv == "?" || (bare_type(ft) == bare_type(ot) && fv == ov)))
+        }
+        _ => false,
+    }
+}
+
+/// `tests/oracle/flink.txt` is what a real Flink made of the cases (tests/oracle/run.sh). Every deviation stands with its
+/// reason in `tests/oracle/deviations.txt`, and nothing else does.
+#[test]
+fn flink_gives_the_same_or_the_deviation_is_listed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/oracle");
+    let flink = std::fs::read_to_string(format!("{folder}/flink.txt")).unwrap();
+    let listed = std::fs::read_to_string(format!("{folder}/deviations.txt")).unwrap();
+    let mut listed: HashMap<&str, &str> =
+        listed.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once("  # ")).collect();
+    let batch = golden_row();
+    let planner = Planner::new(batch.schema());
+    let (mut count, mut wrong) = (0, vec![]);
+    for line in flink.lines().filter(|l| !l.starts_with('#')) {
+        let Some((expression, theirs)) = line.split_once(" => ") else { continue };
+        if is_of_the_moment(expression) {
+            continue;
+        }
+        count += 1;
+        let ours = outcome(&planner, &batch, planner.analyzed(&format!("SELECT {expression} AS x FROM t")));
+        match (as_flink(theirs, &ours), listed.remove(expression)) {
+            (true, None) => {}
+            (true, Some(_)) => wrong.push(format!("{expression}  # is listed as a deviation and is none")),
+            (false, Some(reason)) if !reason.trim().is_empty() => {}
+            (false, _) => wrong.push(format!("{expression}\n  Flink {theirs}\n  ours  {ours}")),
+        }
+    }
+    wrong.extend(listed.keys().map(|e| format!("{e}  # is listed and not in flink.txt")));
+    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count >= 700, "only {count} cases");
+}
+
 #[test]
 fn every_function_has_a_golden_case() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/expr");

@@ -1,7 +1,7 @@
 //! Java's regular expressions by the `regex` crate, as far as it goes: look-around, back references, atomic groups and
 //! possessive quantifiers are refused by name. And the patterns of SIMILAR TO.
 
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 
 /// A pattern's program may not take more memory than this.
 const PROGRAM_MAX: usize = 1 << 20;
@@ -188,37 +188,6 @@ pub fn similar_pattern(pattern: &str, escape: Option<&str>) -> Result<Regex, Str
         .size_limit(PROGRAM_MAX)
         .build()
         .map_err(|_| format!("SIMILAR TO cannot read the pattern '{pattern}'"))
-}
-
-/// Appends a replacement of Java's `Matcher.replaceAll`.
-pub fn expand(replacement: &str, found: &Captures<'_>, out: &mut String) -> Result<(), String> {
-    let mut chars = replacement.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => out.push(chars.next().ok_or("the replacement ends with a backslash")?),
-            '$' if chars.next_if_eq(&'{').is_some() => {
-                let name: String = chars.by_ref().take_while(|c| *c != '}').collect();
-                let group = found.name(&name).ok_or_else(|| format!("the pattern has no group '{name}'"))?;
-                out.push_str(group.as_str());
-            }
-            '$' => {
-                let digit = |c: &char| c.to_digit(10).map(|d| d as usize);
-                let mut group =
-                    chars.next().as_ref().and_then(digit).ok_or("a $ in the replacement needs a group: write \\$")?;
-                if group >= found.len() {
-                    return Err(format!("the pattern has no group {group}"));
-                }
-                // More digits belong to the number while there is such a group.
-                while let Some(next) = chars.peek().and_then(digit).filter(|d| group * 10 + d < found.len()) {
-                    group = group * 10 + next;
-                    chars.next();
-                }
-                out.push_str(found.get(group).map_or("", |m| m.as_str()));
-            }
-            c => out.push(c),
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ impl<'a> Failures<'a> {
 /// Whether `CAST(from AS to)` exists; if not, a message that names both types and the way out.
 pub fn check(from: &LogicalType, to: &LogicalType) -> Result<(), String> {
     use LogicalType as L;
-    let is_integer = |t: &L| matches!(t, L::TinyInt | L::SmallInt | L::Int | L::BigInt);
     let is_temporal = |t: &L| matches!(t, L::Date | L::Time(_) | L::Timestamp(_) | L::TimestampLtz(_));
     let is_timestamp = |t: &L| matches!(t, L::Timestamp(_) | L::TimestampLtz(_));
     let is_bytes = |t: &L| matches!(t, L::Binary(_) | L::Varbinary(_));
@@ -40,7 +39,7 @@ pub fn check(from: &LogicalType, to: &LogicalType) -> Result<(), String> {
         (_, L::Char(_) | L::Varchar(_)) => true,
         (L::Char(_) | L::Varchar(_), _) => true,
         (L::Boolean, t) => t.is_numeric(),
-        (f, L::Boolean) => is_integer(f),
+        (f, L::Boolean) => f.is_numeric(),
         (f, t) if f.is_numeric() && t.is_numeric() => true,
         (f, t) if is_bytes(f) && is_bytes(t) => true,
         (L::Date, L::Time(_)) | (L::Time(_), L::Date) => false,
@@ -146,7 +145,6 @@ mod tests {
         let refused = [
             (LogicalType::Int, LogicalType::Timestamp(3)),
             (LogicalType::Timestamp(3), LogicalType::BigInt),
-            (LogicalType::Double, LogicalType::Boolean),
             (LogicalType::Date, LogicalType::Time(0)),
             (LogicalType::Int, LogicalType::BYTES),
             (LogicalType::Boolean, LogicalType::Date),

@@ -99,8 +99,9 @@ fn map<T: ArrowPrimitiveType>(source: &ArrayRef, f: impl Fn(Value) -> T::Native)
 fn boolean(source: &ArrayRef) -> Result<BooleanArray, ArrowError> {
     let wide = map::<Int64Type>(source, |v| match v {
         Value::Integer(v) => v,
-        // Not reached: `allowed` lets only integers become BOOLEAN.
-        _ => 0,
+        Value::Float(v) => i64::from(v != 0.0),
+        Value::Double(v) => i64::from(v != 0.0),
+        Value::Decimal(v) => i64::from(v != 0),
     })?;
     let wide = wide.as_primitive::<Int64Type>();
     Ok(BooleanArray::new(wide.values().iter().map(|v| *v != 0).collect(), wide.nulls().cloned()))

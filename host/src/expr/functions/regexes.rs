@@ -4,7 +4,7 @@ use super::call::{Texts, at};
 use super::types::{self, Arg};
 use super::{Binding, Builtin, Call, PURE};
 use crate::data::Reason;
-use crate::expr::java_regex::{compile, expand, similar_pattern};
+use crate::expr::java_regex::{compile, similar_pattern};
 use arrow::array::{ArrayRef, ListBuilder, MapBuilder, MapFieldNames, StringBuilder};
 use arrow::datatypes::{DataType, Field, Int32Type};
 use datafusion_common::Result;
@@ -213,21 +213,17 @@ fn extract_all(call: &Call<'_>) -> Result<ArrayRef> {
     Ok(Arc::new(lists.finish()))
 }
 
-/// Replaces every match. The replacement is Java's: `$1` is a group, `\` makes the next character plain.
+/// Replaces every match. The replacement is taken as it is: Flink quotes it, so `$1` is no group.
 fn replace(call: &Call<'_>) -> Result<ArrayRef> {
     let (source, patterns, replacements) = (call.texts(0)?, Patterns::new(call, 1)?, call.texts(2)?);
     call.text_rows(|i, out| {
         let (text, replacement) = (source.get(i)?, replacements.get(i)?);
         patterns.get(i)?.with(|p| {
             let mut rest = 0;
-            for found in p.captures_iter(text) {
-                let Some(all) = found.get(0) else { continue };
-                out.push_str(&text[rest..all.start()]);
-                if let Err(message) = expand(replacement, &found, out) {
-                    call.fail(i, Reason::Cast, message);
-                    return None;
-                }
-                rest = all.end();
+            for found in p.find_iter(text) {
+                out.push_str(&text[rest..found.start()]);
+                out.push_str(replacement);
+                rest = found.end();
             }
             out.push_str(&text[rest..]);
             Some(())

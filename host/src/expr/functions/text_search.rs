@@ -48,8 +48,8 @@ fn locate(call: &Call<'_>) -> Result<ArrayRef> {
             Some(starts) => at(starts, i)?,
             None => 1,
         };
-        // `BinaryStringData.indexOf` is asked with start - 1; one before the text finds nothing.
-        Some(usize::try_from(start - 1).map_or(0, |start| find(text, search, start)))
+        // A start before the text is its start.
+        Some(find(text, search, usize::try_from(start.saturating_sub(1)).unwrap_or(0)))
     }))
 }
 

@@ -130,7 +130,7 @@ fn parts(call: &Call<'_>, index: usize, unit: Unit) -> Result<ArrayRef> {
 
 fn part(t: NaiveDateTime, unit: Unit) -> i64 {
     let year = i64::from(t.year());
-    let nanos = i64::from(t.second()) * 1_000_000_000 + i64::from(t.nanosecond());
+    let nanos = i64::from(t.nanosecond());
     match unit {
         // The first century has the years 1 to 100.
         Unit::Millennium => (year + 999).div_euclid(1000),
@@ -149,7 +149,7 @@ fn part(t: NaiveDateTime, unit: Unit) -> i64 {
         Unit::Hour => i64::from(t.hour()),
         Unit::Minute => i64::from(t.minute()),
         Unit::Second => i64::from(t.second()),
-        // With the seconds in front, as SQL has it.
+        // Without the seconds, otherwise than SQL has it.
         Unit::Millisecond => nanos / 1_000_000,
         Unit::Microsecond => nanos / 1_000,
         Unit::Nanosecond => nanos,

@@ -279,15 +279,15 @@ fn timestampdiff(call: &Call<'_>) -> Result<ArrayRef> {
     }))
 }
 
+/// The most months that can be added to the first without passing the second; a month later than the 31st may be the 28th.
 fn months_between(from: NaiveDateTime, to: NaiveDateTime) -> i64 {
+    if to < from {
+        return -months_between(to, from);
+    }
     let count = |t: NaiveDateTime| i64::from(t.year()) * 12 + i64::from(t.month0());
     let months = count(to) - count(from);
-    let rest = |t: NaiveDateTime| (t.day(), t.time());
-    match months {
-        m if m > 0 && rest(to) < rest(from) => m - 1,
-        m if m < 0 && rest(to) > rest(from) => m + 1,
-        m => m,
-    }
+    let added = u32::try_from(months).ok().and_then(|m| from.checked_add_months(chrono::Months::new(m)));
+    if added.is_some_and(|t| t > to) { months - 1 } else { months }
 }
 
 #[cfg(test)]
@@ -297,7 +297,8 @@ mod tests {
     #[test]
     fn started_months_do_not_count() {
         for (from, to, months) in [
-            ("2024-01-31", "2024-02-29", 0),
+            ("2024-01-31", "2024-02-29", 1),
+            ("2024-01-31", "2024-02-28", 0),
             ("2024-01-15", "2024-02-15", 1),
             ("2024-01-15 10:00:00", "2024-02-15 09:00:00", 0),
             ("2024-02-15", "2024-01-15", -1),
