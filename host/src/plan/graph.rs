@@ -80,6 +80,7 @@ pub struct StageSpec {
 }
 
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "a job has few operators")]
 pub enum OperatorKind {
     Source(TableBinding),
     Calc(ProgramPlan),
