@@ -153,6 +153,7 @@ pub fn compile(request: &JobRequest) -> Result<CompiledJob> {
         for d in &mut out {
             if d.code == codes::W_UNKNOWN_OPTION {
                 d.severity = Severity::Error;
+                d.message = d.message.replace(" is ignored", "");
             }
         }
     }

@@ -87,7 +87,7 @@ pub struct CreateTable {
     pub comment: Option<String>,
     pub options: WithOptions,
     /// Taken out by `sql::sequence`, which copies what it names.
-    pub like: Option<LikeClause>,
+    pub like: Option<Box<LikeClause>>,
     pub span: Span,
 }
 

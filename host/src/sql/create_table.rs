@@ -49,7 +49,7 @@ impl JobParser<'_> {
         }
         self.refuse_table_clauses()?;
         if let Some(like) = self.eat_words(&["LIKE"]) {
-            table.like = Some(self.like_clause(like)?);
+            table.like = Some(Box::new(self.like_clause(like)?));
         } else if !has_columns {
             let d =
                 Diagnostic::error(codes::SYNTAX, table.name.span, format!("table {} has no columns", table.name.value));

@@ -1,10 +1,40 @@
 //! flinkStreamSQL's view in two statements: declared with columns, filled by an INSERT.
 
 use super::ast::{CreateView, DeclareView, Insert, Name};
+use super::codes;
 use super::cursor::DIALECT;
 use crate::data::LogicalType;
+use crate::diagnostic::Diagnostic;
 use sqlparser::ast as sp;
 use sqlparser::parser::Parser;
+
+/// Whether the INSERT gives the view its columns; if not, where and what is wrong. What `*` gives only the planner knows.
+pub(super) fn mismatch(view: &DeclareView, insert: &Insert) -> Option<Diagnostic> {
+    let name = &view.path.name.value;
+    let declared = |n: &Name| view.columns.iter().any(|(c, _)| c.value == n.value);
+    if let Some(column) = insert.columns.iter().find(|n| !declared(n)) {
+        let message = format!("view {name} has no column {}", column.value);
+        return Some(Diagnostic::error(codes::UNKNOWN_COLUMN, column.span, message));
+    }
+    let wanted = if insert.columns.is_empty() { view.columns.len() } else { insert.columns.len() };
+    let found = width(&insert.query.body).filter(|w| *w != wanted || view.columns.len() != wanted)?;
+    let message = format!("the query has {found} columns, the view {name} has {}", view.columns.len());
+    Some(Diagnostic::error(codes::INSERT_COLUMNS, insert.table.span, message))
+}
+
+/// How many columns a query gives, if its text says it.
+fn width(body: &sp::SetExpr) -> Option<usize> {
+    match body {
+        sp::SetExpr::Select(select) => {
+            let is_plain =
+                |i: &sp::SelectItem| matches!(i, sp::SelectItem::UnnamedExpr(_) | sp::SelectItem::ExprWithAlias { .. });
+            select.projection.iter().all(is_plain).then_some(select.projection.len())
+        }
+        sp::SetExpr::SetOperation { left, .. } => width(left),
+        sp::SetExpr::Query(query) => width(&query.body),
+        _ => None,
+    }
+}
 
 /// One view of both. Columns go by position, as there; a declared type is a CAST.
 pub(super) fn fill(view: &DeclareView, insert: Insert) -> CreateView {

@@ -374,7 +374,13 @@ impl Sequence<'_> {
                 self.error(codes::UNSUPPORTED_CLAUSE, span, message, "write one INSERT with UNION ALL");
                 self.done.retain(|s| !fills(s));
             }
-            self.done.insert(at, Statement::CreateView(super::declared_view::fill(&view, insert)));
+            match super::declared_view::mismatch(&view, &insert) {
+                Some(d) => {
+                    self.out.push(d);
+                    self.broken.push(view.path.name.value);
+                }
+                None => self.done.insert(at, Statement::CreateView(super::declared_view::fill(&view, insert))),
+            }
         }
     }
 }
