@@ -397,3 +397,38 @@ fn a_cluster_with_kerberos_is_used_with_a_keytab_and_says_what_is_wrong_without(
     s.write("job.sql", job(&login("alice")).replace(&format!(", 'kudu.krb5conf' = '{kdc}/krb5.conf'"), ""));
     s.wasmill(&["run", "job.sql"]).expect_code(2).expect_stderr("krb5conf is missing");
 }
+
+/// Three tablet servers, each row on all of them; one is killed while rows are written, and comes back.
+#[test]
+fn a_tablet_server_that_dies_under_load_costs_no_row() {
+    let cluster = wasmill_tests::services::KuduCluster::start(&[("KUDU_TSERVERS", "3")]);
+    let kudu = Kudu { master: cluster.master() };
+    let (s, rows) = (Sandbox::new(), 300_000);
+    let table = unique("failover");
+    s.write("in.jsonl", (0..rows).map(|n| format!("{{\"id\":{n},\"v\":{}}}\n", n % 1000)).collect::<String>());
+    s.write(
+        "job.sql",
+        file("f", "id INT, v INT", "in.jsonl")
+            + &flink(
+                &kudu,
+                "k",
+                "id INT, v INT, PRIMARY KEY (id) NOT ENFORCED",
+                &table,
+                ", 'kudu.replicas' = '3', 'kudu.hash-partition-nums' = '4', 'kudu.max-buffer-size' = '200'",
+            )
+            + "INSERT INTO k SELECT id, v FROM f;",
+    );
+    let args = ["run", "job.sql"];
+    let mut command = s.command(&args);
+    let child = command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+    let child = child.stderr(std::process::Stdio::piped()).spawn().expect("wasmill starts");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    cluster.tell(&["kill-tserver", "1"]);
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    cluster.tell(&["restart-tserver", "1"]);
+    let run = wasmill_tests::finish(child, &args).expect_code(0);
+    run.expect_balanced();
+    assert_eq!(run.operator("Sink: k").count("written"), rows);
+    let counted = kudu.tool("table", "scan", &[&table, "-row_count_only=true", "-report_scanner_stats=false"]);
+    assert!(counted.contains(&format!("Total count {rows} ")), "{counted}");
+}
