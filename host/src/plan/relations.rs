@@ -5,7 +5,7 @@ use super::correlate::plan_unnest;
 use crate::catalog::{Catalog, TableColumnKind};
 use crate::sql::ast::CreateView;
 use arrow::datatypes::DataType;
-use datafusion_common::{Column, Result, plan_err};
+use datafusion_common::{Column, Result, TableReference, plan_err};
 use datafusion_expr::planner::{PlannedRelation, RelationPlanner, RelationPlannerContext, RelationPlanning};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, cast};
 use sqlparser::ast::{self as sp, TableFactor, TableVersion};
@@ -100,7 +100,8 @@ fn with_derived(
     let schema = scan.schema().clone();
     let mut exprs = Vec::with_capacity(columns.len());
     for (name, derived) in columns {
-        let read = Expr::Column(Column::new(Some(table.to_string()), name));
+        // Not from a text, which would be parsed: without case, and in parts at its dots.
+        let read = Expr::Column(Column::new(Some(TableReference::bare(table)), name));
         exprs.push(match derived {
             Derived::Read => read,
             Derived::Cast(to) => cast(read, to.clone()).alias(name),
@@ -111,7 +112,7 @@ fn with_derived(
             }
         });
     }
-    LogicalPlanBuilder::from(scan).project(exprs)?.alias(datafusion_common::TableReference::bare(table))?.build()
+    LogicalPlanBuilder::from(scan).project(exprs)?.alias(TableReference::bare(table))?.build()
 }
 
 impl RelationPlanner for Relations {
@@ -145,7 +146,7 @@ impl RelationPlanner for Relations {
             Some(v) => return plan_err!("table version {v} is not supported"),
             None => source.clone(),
         };
-        let table = datafusion_common::TableReference::bare(reference.table().to_string());
+        let table = TableReference::bare(reference.table().to_string());
         let mut plan = LogicalPlanBuilder::scan(table, handle, None)?.build()?;
         if let Some(columns) = derived {
             if version.is_some() {

@@ -24,6 +24,7 @@ pub mod types;
 mod unnest;
 pub mod unsupported;
 mod unsupported_expr;
+mod unsupported_from;
 mod with_options;
 
 pub use parser::parse_script;
