@@ -15,12 +15,8 @@ pub fn describe(table: &TableDescriptor, role: &str) -> String {
     };
     line("role", role);
     line("dialect", table.dialect.as_str());
-    let runtime = match (table.connector.is_absent(), table.connector.has_runtime()) {
-        (true, _) => " (not here, runs with a --stand-in only)",
-        (false, false) => " (runs with a --stand-in only)",
-        (false, true) => "",
-    };
-    line("connector", &format!("{}{runtime}", table.connector.identifier()));
+    let absent = if table.connector.is_absent() { " (not here, runs with a --stand-in only)" } else { "" };
+    line("connector", &format!("{}{absent}", table.connector.identifier()));
     if let Some(format) = &table.format {
         line("format", &format!("{}{}", format.identifier, if format.span.is_none() { " (default)" } else { "" }));
     }

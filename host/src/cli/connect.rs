@@ -37,13 +37,13 @@ async fn probe(graph: &JobGraph) -> Vec<(std::sync::Arc<str>, Error)> {
 }
 
 async fn probe_source(t: &TableBinding) -> Result<()> {
-    if t.access.has_runtime() { t.access.source(&t.context)?.probe().await } else { Ok(()) }
+    if t.access.is_absent() { Ok(()) } else { t.access.source(&t.context)?.probe().await }
 }
 
 async fn probe_lookup(t: &TableBinding) -> Result<()> {
-    if t.access.has_runtime() { t.access.lookup(&t.context)?.probe().await } else { Ok(()) }
+    if t.access.is_absent() { Ok(()) } else { t.access.lookup(&t.context)?.probe().await }
 }
 
 async fn probe_sink(t: &TableBinding) -> Result<()> {
-    if t.access.has_runtime() { t.access.sink(&t.context)?.probe().await } else { Ok(()) }
+    if t.access.is_absent() { Ok(()) } else { t.access.sink(&t.context)?.probe().await }
 }

@@ -5,7 +5,7 @@ use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::metrics::JobMetrics;
 use crate::operators::DeadLetters;
-use crate::plan::graph::{JobGraph, OperatorKind};
+use crate::plan::graph::JobGraph;
 use crate::plan::settings::JobSettings;
 use crate::runtime::checkpoint::Resume;
 use crate::runtime::checkpoints::Checkpoints;
@@ -39,7 +39,6 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
         return Err(Error::user(format!("{}: no INSERT, so there is nothing to run", job.file.name))
             .with_hint("`wasmill check` shows what the file declares"));
     }
-    refuse_without_runtime(&graph)?;
     let options = options(args, job.settings, &graph)?;
     let resumed_from = options.checkpoints.last().map(|c| c.epoch.0);
     if let (Some(epoch), false) = (resumed_from, args.quiet) {
@@ -130,28 +129,6 @@ fn resume(from: Option<&str>, durable: bool) -> Result<Resume> {
             .with_hint("--checkpoint-dir DIR says where the checkpoints are"));
     }
     Ok(resume)
-}
-
-/// Every table whose connector only has its options so far, in one message.
-fn refuse_without_runtime(graph: &JobGraph) -> Result<()> {
-    let mut missing: Vec<String> = Vec::new();
-    for o in &graph.operators {
-        let table = match &o.kind {
-            OperatorKind::Source(t) => t,
-            OperatorKind::LookupJoin(j) => &j.side,
-            OperatorKind::Sink(s) => &s.table,
-            OperatorKind::Calc(_) | OperatorKind::Union | OperatorKind::Correlate(_) => continue,
-        };
-        let line = format!("{} ({})", table.context.table, table.access.describe());
-        if !table.access.has_runtime() && !missing.contains(&line) {
-            missing.push(line);
-        }
-    }
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Error::user(format!("these tables' connectors cannot be run yet: {}", missing.join(", ")))
-        .with_hint("rehearse the job with local files: --stand-in TABLE=PATH for each of them"))
 }
 
 /// The outer error: nothing was run.

@@ -45,9 +45,6 @@ impl ConnectorFactory for Absent {
     fn has_format(&self) -> bool {
         true
     }
-    fn has_runtime(&self) -> bool {
-        false
-    }
     fn is_absent(&self) -> bool {
         true
     }

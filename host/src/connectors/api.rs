@@ -185,10 +185,6 @@ pub trait ConnectorFactory: Send + Sync {
     fn refused_rows_max(&self, _dialect: Dialect) -> Option<u64> {
         None
     }
-    /// False while only the option table exists: `check` accepts such tables, `run` needs a stand-in.
-    fn has_runtime(&self) -> bool {
-        true
-    }
     /// A connector that is known by name only.
     fn is_absent(&self) -> bool {
         false

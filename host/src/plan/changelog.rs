@@ -12,8 +12,11 @@ use crate::sql::codes;
 pub fn incoming(operators: &[OperatorNode], from: OperatorId) -> Result<ChangelogMode> {
     let Some(operator) = operators.get(from) else { return Ok(ChangelogMode::Append) };
     if let OperatorKind::Source(t) = &operator.kind {
-        let has_runtime = t.access.has_runtime();
-        return if has_runtime { Ok(t.access.source(&t.context)?.changelog_mode()) } else { Ok(ChangelogMode::Append) };
+        return if t.access.is_absent() {
+            Ok(ChangelogMode::Append)
+        } else {
+            Ok(t.access.source(&t.context)?.changelog_mode())
+        };
     }
     let mut comes = ChangelogMode::Append;
     for edge in &operator.inputs {

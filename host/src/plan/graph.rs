@@ -163,8 +163,10 @@ pub trait TableAccess: Send + Sync {
     fn source(&self, cx: &TableContext) -> Result<Box<dyn Source>>;
     fn sink(&self, cx: &TableContext) -> Result<Box<dyn Sink>>;
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>>;
-    /// False while the connector has no run time yet.
-    fn has_runtime(&self) -> bool;
+    /// The connector is known by name only. Such a table is refused, and planned as far as that goes without it.
+    fn is_absent(&self) -> bool {
+        false
+    }
     /// What becomes of a condition on the rows that are read.
     fn pushdown(&self, _cx: &TableContext, _predicate: &Predicate) -> Pushdown {
         Pushdown::No
@@ -187,8 +189,8 @@ impl TableAccess for ConnectorAccess {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
         self.0.lookup(cx)
     }
-    fn has_runtime(&self) -> bool {
-        self.0.has_runtime()
+    fn is_absent(&self) -> bool {
+        self.0.is_absent()
     }
     fn pushdown(&self, cx: &TableContext, predicate: &Predicate) -> Pushdown {
         self.0.pushdown(cx, predicate)

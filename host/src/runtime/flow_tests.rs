@@ -161,9 +161,6 @@ impl TableAccess for Scripted {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
         Err(Error::internal(format!("{} is no side table", cx.table)))
     }
-    fn has_runtime(&self) -> bool {
-        true
-    }
 }
 
 struct Flow {

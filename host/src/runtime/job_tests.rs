@@ -63,9 +63,6 @@ impl TableAccess for Access {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
         Err(Error::internal(format!("{} is no side table", cx.table)))
     }
-    fn has_runtime(&self) -> bool {
-        true
-    }
 }
 
 fn split(id: usize) -> SourceSplit {

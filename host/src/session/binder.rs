@@ -286,9 +286,6 @@ impl TableAccess for StandInAccess {
     fn lookup(&self, cx: &TableContext) -> Result<Box<dyn LookupSource>> {
         self.0.lookup(cx)
     }
-    fn has_runtime(&self) -> bool {
-        true
-    }
 }
 
 /// A plugin does the one or the other, as its table is read or written.

@@ -42,12 +42,12 @@ impl Builder<'_> {
         // Conditions on the side table alone: of ON, and of WHERE below an inner join.
         let residual = join.residual.as_ref().and_then(|r| pushdown::push_down(r, right_schema, &mut binding));
         opens(&binding, TableRole::Lookup).map_err(|e| vec![at_error(&e, table.name_span)])?;
-        let settings = match binding.access.has_runtime() {
-            true => {
+        let settings = match binding.access.is_absent() {
+            true => None,
+            false => {
                 let source = binding.access.lookup(&binding.context);
                 Some(source.map_err(|e| vec![at_error(&e, table.name_span)])?.settings())
             }
-            false => None,
         };
         let loaded_whole = settings.as_ref().is_some_and(|s| matches!(s.cache, LookupCache::All { .. }));
         if loaded_whole {

@@ -246,7 +246,7 @@ fn opens(binding: &TableBinding, role: TableRole) -> Result<()> {
             TableRole::Sink => drop(format.encoder()?),
         }
     }
-    if !access.has_runtime() {
+    if access.is_absent() {
         return Ok(());
     }
     match role {

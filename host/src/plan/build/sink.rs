@@ -25,7 +25,7 @@ impl Builder<'_> {
         let mut by_key = false;
         let mut parallelism = declared_parallelism(table).unwrap_or(self.operators[input].parallelism);
         opens(&binding, TableRole::Sink).map_err(|e| vec![at_error(&e, table.name_span)])?;
-        if binding.access.has_runtime() {
+        if !binding.access.is_absent() {
             let failed = |e| vec![at_error(&e, insert.table.span)];
             let sink = binding.access.sink(&binding.context).map_err(failed)?;
             parallelism = parallelism.min(sink.max_parallelism().unwrap_or(usize::MAX));

@@ -124,9 +124,6 @@ impl TableAccess for Rows {
     fn lookup(&self, _: &TableContext) -> Result<Box<dyn LookupSource>> {
         Err(Error::internal("VALUES cannot be looked up"))
     }
-    fn has_runtime(&self) -> bool {
-        true
-    }
 }
 
 fn changes(insert: &Insert, comes: ChangelogMode) -> Diagnostic {
