@@ -44,7 +44,6 @@ impl Script {
 }
 
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "a job file has few statements")]
 pub enum Statement {
     CreateTable(CreateTable),
     CreateView(CreateView),
