@@ -98,6 +98,29 @@ impl OperatorMetrics {
         })
     }
 
+    /// By name, for machines; those of which there is nothing to say are left out.
+    pub fn figures(&self) -> Vec<(&'static str, u64)> {
+        let all = [
+            ("rows_in", self.rows_in.get()),
+            ("rows_out", self.rows_out.get()),
+            ("decoded", self.decoded.get()),
+            ("filtered", self.filtered.get()),
+            ("no_match", self.no_match.get()),
+            ("dead", self.dead.get()),
+            ("skipped", self.skipped.get()),
+            ("nulled", self.nulled.get()),
+            ("bytes", self.bytes.get()),
+            ("hits", self.hits.get()),
+            ("misses", self.misses.get()),
+            ("queries", self.queries.get()),
+            ("retries", self.retries.get()),
+            ("flushes", self.flushes.get()),
+            ("flush_micros", self.flush_micros.get()),
+            ("lag", self.lag.get().unwrap_or(0)),
+        ];
+        all.into_iter().filter(|(name, n)| *n > 0 || matches!(*name, "rows_in" | "rows_out")).collect()
+    }
+
     /// `12 in, 10 out, 1 filtered, 1 dead`
     fn line(&self) -> String {
         let (first, second) = match self.role {

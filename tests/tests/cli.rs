@@ -178,3 +178,37 @@ fn quiet_prints_errors_only() {
     s.write("bad.sql", "CREATE TABLE i(a NOPE)WITH('connector'='print');");
     s.wasmill(&["run", "bad.sql", "--quiet"]).expect_code(2).expect_stderr("unknown type NOPE");
 }
+
+#[test]
+fn with_log_json_every_line_on_stderr_is_an_object() {
+    let s = Sandbox::new();
+    s.write("in.jsonl", "{\"a\":1}\nno json\n");
+    let job = |select: &str| {
+        format!(
+            "CREATE TABLE src(a int)WITH(type='file', fileName='in.jsonl', format='json', nothing='x');\n\
+             CREATE TABLE o(a int)WITH(type='console');\nINSERT INTO o SELECT {select} FROM src;\n"
+        )
+    };
+    let lines = |run: &wasmill_tests::Run| -> Vec<serde_json::Value> {
+        let object = |l: &str| serde_json::from_str(l).unwrap_or_else(|e| panic!("{e}: {l}\n{}", run.stderr));
+        run.stderr.lines().map(object).collect()
+    };
+    s.write("job.sql", job("a"));
+    let run = s.wasmill(&["run", "job.sql", "--log", "json"]).expect_code(0);
+    let all = lines(&run);
+    assert!(all.iter().all(|l| l["timestamp"].is_string() && l["level"].is_string() && l["message"].is_string()));
+    let warning = all.iter().find(|l| l["code"] == "W0301").expect("the unknown option");
+    assert_eq!((&warning["file"], &warning["line"]), (&"job.sql".into(), &1.into()));
+    assert!(
+        all.iter().any(|l| l["level"] == "WARN" && l["message"].as_str().is_some_and(|m| m.contains("dead letter")))
+    );
+    let end = all.last().expect("the summary");
+    assert_eq!((&end["message"], &end["rows_in"], &end["dead"]), (&"finished".into(), &2.into(), &1.into()));
+    assert_eq!((&end["operators"][0]["name"], &end["operators"][0]["decoded"]), (&"Source: src".into(), &1.into()));
+    s.write("job.sql", job("b"));
+    let all = lines(&s.wasmill(&["run", "job.sql", "--log", "json"]).expect_code(2));
+    assert!(all.iter().any(|l| l["code"] == "E0403" && l["line"] == 3 && l["column"].is_u64()), "{all:?}");
+    let all = lines(&s.wasmill(&["run", "nowhere.sql", "--log", "json"]).expect_code(3));
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0]["level"], "ERROR");
+}

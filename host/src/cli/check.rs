@@ -1,6 +1,6 @@
 //! `wasmill check` and `wasmill explain`.
 
-use super::{CheckArgs, JobArgs, print};
+use super::{CheckArgs, JobArgs, log, print};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::Result;
 use crate::session::{CompiledJob, compile};
@@ -36,13 +36,7 @@ fn finish(job: &CompiledJob) -> ExitCode {
 
 /// On stderr, in the order of the text; the counts last.
 pub(super) fn print_diagnostics(job: &CompiledJob, warnings: bool) {
-    for d in job.diagnostics.iter().filter(|d| warnings || d.is_error()) {
-        eprint!("{}", job.file.render(d));
-    }
+    let shown = job.diagnostics.iter().filter(|d| warnings || d.is_error());
     let count = |s: Severity| job.diagnostics.iter().filter(|d: &&Diagnostic| d.severity == s).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    if errors + warnings > 0 {
-        let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
-        eprintln!("{}: {}, {}", job.file.name, plural(errors, "error"), plural(warnings, "warning"));
-    }
+    log::diagnostics(&job.file, shown, count(Severity::Error), count(Severity::Warning));
 }

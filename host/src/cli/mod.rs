@@ -3,6 +3,7 @@
 mod check;
 mod connect;
 mod dtstack;
+mod log;
 mod plugin;
 mod run;
 
@@ -10,6 +11,7 @@ use crate::connectors::stand_in::StandIn;
 use crate::error::{Domain, Error, Result};
 use crate::session::{DeadLetterTarget, JobRequest};
 use clap::{Args, Parser, Subcommand};
+use log::{LogFormat, report};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -91,6 +93,9 @@ pub struct RunArgs {
     /// No progress and no summary
     #[arg(long)]
     pub quiet: bool,
+    /// How standard error is written: text, or a JSON object a line (logs, diagnostics, progress, summary)
+    #[arg(long, value_enum, default_value_t)]
+    pub log: LogFormat,
 }
 
 impl JobArgs {
@@ -130,8 +135,11 @@ pub fn main() -> ExitCode {
 }
 
 fn command() -> ExitCode {
-    init_logging();
     let cli = Cli::parse();
+    log::init(match &cli.command {
+        Command::Run(args) => args.log,
+        _ => LogFormat::Text,
+    });
     let result = match cli.command {
         Command::Check(args) => check::check(&args),
         Command::Explain(args) => check::explain(&args),
@@ -158,26 +166,4 @@ fn print(text: &str) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// A failure that no text of the job is to blame for.
-fn report(e: &Error) {
-    eprintln!("error: {e}");
-    if let Some(hint) = &e.hint {
-        eprintln!("  = {hint}");
-    }
-}
-
-/// Warnings and worse on stderr; `WASMILL_LOG` widens it (`debug`, `wasmill=trace`).
-fn init_logging() {
-    use std::io::IsTerminal;
-    let filter = tracing_subscriber::EnvFilter::try_from_env("WASMILL_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false)
-        .without_time()
-        .try_init();
 }

@@ -1,6 +1,6 @@
 //! `wasmill run`.
 
-use super::{RunArgs, check::print_diagnostics, report};
+use super::{RunArgs, check::print_diagnostics, log};
 use crate::data::Epoch;
 use crate::error::{Error, Result};
 use crate::metrics::JobMetrics;
@@ -12,7 +12,6 @@ use crate::runtime::checkpoints::Checkpoints;
 use crate::runtime::job::{JobControl, RunOptions, start};
 use crate::session::{DeadLetterTarget, compile};
 use crate::sql::options::duration;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,7 +41,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let options = options(args, job.settings, &graph)?;
     let resumed_from = options.checkpoints.last().map(|c| c.epoch.0);
     if let (Some(epoch), false) = (resumed_from, args.quiet) {
-        eprintln!("going on from checkpoint {epoch}");
+        log::say(&format!("going on from checkpoint {epoch}"));
     }
     // The tasks have threads of their own; this runtime carries their I/O.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -58,12 +57,12 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
         Ok(Err(e)) => {
             // What is the user's fault at submit is, once the job runs, a fault of what it met outside.
             let code = e.domain.exit_code().max(3);
-            report(&e.context("job failed"));
+            log::report(&e.context("job failed"));
             Ok(ExitCode::from(code))
         }
         Err(e) => {
             let code = e.domain.exit_code();
-            report(&e.context("job failed to start"));
+            log::report(&e.context("job failed to start"));
             Ok(ExitCode::from(code))
         }
     }
@@ -141,7 +140,7 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<Resu
         biased;
         job = start(graph, options) => job?,
         () = signals.next() => {
-            eprintln!("stopped by a signal before anything was read");
+            log::say("stopped by a signal before anything was read");
             return Ok(Ok(()));
         }
     };
@@ -154,13 +153,12 @@ async fn drive(graph: JobGraph, options: RunOptions, quiet: bool) -> Result<Resu
     if let Some(p) = progress {
         p.abort();
         let _ = p.await;
-        clear_line();
-        let word = match (&result, control.is_draining()) {
-            (Err(_), _) => "failed",
-            (Ok(_), true) => "stopped by a signal",
-            (Ok(_), false) => "finished",
+        let ended = match (&result, control.is_draining()) {
+            (Err(_), _) => Ended::Failed,
+            (Ok(_), true) => Ended::Stopped,
+            (Ok(_), false) => Ended::Finished,
         };
-        eprint!("{}", summary(&name, &metrics, started.elapsed(), word));
+        log::summary(&name, &metrics, started.elapsed(), ended);
     }
     Ok(result.map(|_| ()))
 }
@@ -188,50 +186,38 @@ impl Signals {
 /// The first signal drains, the second cancels.
 async fn end_on_signal(mut signals: Signals, control: JobControl) {
     signals.next().await;
-    eprintln!("draining: the job ends when what it has read is written; a second signal stops it at once");
+    log::say("draining: the job ends when what it has read is written; a second signal stops it at once");
     control.drain();
     signals.next().await;
     control.cancel();
     tokio::time::sleep(CANCEL_MAX).await;
     // A task is stuck where nothing can reach it, in a write to a pipe that nobody reads, say.
-    report(&Error::external("job failed: stopped by a second signal; what no checkpoint covers is not committed"));
+    log::report(&Error::external("job failed: stopped by a second signal; what no checkpoint covers is not committed"));
     std::process::exit(3);
 }
 
 async fn show_progress(metrics: Arc<JobMetrics>, started: Instant) {
-    let terminal = std::io::stderr().is_terminal();
-    let every = if terminal { DRAW_EVERY } else { LOG_EVERY };
+    let every = if log::draws() { DRAW_EVERY } else { LOG_EVERY };
     loop {
         tokio::time::sleep(every).await;
-        let t = metrics.totals();
-        let rate = t.rows_in as f64 / started.elapsed().as_secs_f64();
-        let share = t.share_read.map(|s| format!(", {:.0} % read", s * 100.0)).unwrap_or_default();
-        let line = format!("{} rows in, {} out, {} dead, {rate:.0} rows/s{share}", t.rows_in, t.rows_out, t.dead);
-        if terminal {
-            eprint!("\r\x1b[2K{line}");
-            let _ = std::io::stderr().flush();
-        } else {
-            eprintln!("{line}");
+        log::progress(&metrics, started.elapsed());
+    }
+}
+
+/// How a job came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Finished,
+    Stopped,
+    Failed,
+}
+
+impl Ended {
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Ended::Finished => "finished",
+            Ended::Stopped => "stopped by a signal",
+            Ended::Failed => "failed",
         }
     }
-}
-
-fn clear_line() {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[2K");
-    }
-}
-
-fn summary(job: &str, metrics: &JobMetrics, took: Duration, word: &str) -> String {
-    let t = metrics.totals();
-    format!(
-        "{job}: {} in {:.2} s: {} rows in, {} rows out, {} dead, {} skipped\n{}",
-        word,
-        took.as_secs_f64(),
-        t.rows_in,
-        t.rows_out,
-        t.dead,
-        t.skipped,
-        metrics.summary()
-    )
 }
