@@ -9,6 +9,8 @@ use wasmill_tests::{Run, Sandbox, finish, sqlite_query};
 const JOB: &str = "CREATE TABLE src(a INT) WITH ('connector'='filesystem', 'path'='in', 'format'='json');\n\
                    CREATE TABLE dst(a INT) WITH ('connector'='filesystem', 'path'='out', 'format'='json');\n\
                    INSERT INTO dst SELECT a FROM src;\n";
+/// As many records keep a job busy for several checkpoints, also an optimised one on a fast machine.
+const LONG: usize = 3_000_000;
 const DEADLINE: Duration = Duration::from_secs(60);
 const RUN: [&str; 4] = ["run", "job.sql", "--checkpoint-dir", "ck"];
 
@@ -269,7 +271,7 @@ fn a_folder_that_does_not_fit_is_refused_and_nothing_is_touched() {
 
 #[test]
 fn a_damaged_checkpoint_is_passed_over_and_said() {
-    let records = 400_000;
+    let records = LONG;
     let s = sandbox(records);
     let child = start(&s, &with(&["--checkpoint-interval", "20ms"]));
     wait_for("three checkpoints", || epochs(&s).len() >= 3);
@@ -288,7 +290,7 @@ fn a_damaged_checkpoint_is_passed_over_and_said() {
 
 #[test]
 fn old_checkpoints_are_removed() {
-    let s = sandbox(200_000);
+    let s = sandbox(LONG);
     s.wasmill(&with(&["--checkpoint-interval", "10ms", "--set", "state.checkpoints.num-retained=2"])).expect_code(0);
     let epochs = epochs(&s);
     assert!(epochs.len() == 2 && epochs[0] > 2, "{epochs:?}");
@@ -338,7 +340,7 @@ fn state_of_a_table_that_is_gone_is_dropped_only_if_told_and_a_new_table_starts_
 
 #[test]
 fn settings_of_the_job_file_say_where_and_how_often() {
-    let s = sandbox(200_000);
+    let s = sandbox(LONG);
     let set = |dir: &str| {
         format!("SET 'state.checkpoints.dir' = '{dir}';\nSET 'execution.checkpointing.interval' = '20ms';\n")
     };
@@ -347,7 +349,7 @@ fn settings_of_the_job_file_say_where_and_how_often() {
     let run = s.wasmill(&["run", "jobs/job.sql"]).expect_code(0).expect_stderr("Checkpoints");
     assert!(run.operator("Checkpoints").count("completed") > 2, "{}", run.stderr);
     assert!(s.path("jobs/ck/lock").exists());
-    expect_each_once(&s, 200_000);
+    expect_each_once(&s, LONG);
     s.write("job.sql", set("hdfs://nn/ck") + JOB);
     s.wasmill(&["run", "job.sql"]).expect_code(2).expect_stderr("not in hdfs://").expect_stderr("--checkpoint-dir");
     s.wasmill(&with(&[])).expect_code(0);

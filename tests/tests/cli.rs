@@ -208,7 +208,7 @@ fn with_log_json_every_line_on_stderr_is_an_object() {
     s.write("job.sql", job("b"));
     let all = lines(&s.wasmill(&["run", "job.sql", "--log", "json"]).expect_code(2));
     assert!(all.iter().any(|l| l["code"] == "E0403" && l["line"] == 3 && l["column"].is_u64()), "{all:?}");
-    let all = lines(&s.wasmill(&["run", "nowhere.sql", "--log", "json"]).expect_code(3));
+    let all = lines(&s.wasmill(&["run", "nowhere.sql", "--log", "json"]).expect_code(2));
     assert_eq!(all.len(), 1);
     assert_eq!(all[0]["level"], "ERROR");
 }
